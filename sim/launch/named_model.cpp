@@ -33,8 +33,8 @@ std::string short_name(const std::string& written) {
   return name;
 }
 
-bool is_quantised(const std::string& name) {
-  const ModelSpec model = load_model(name);
+// True iff one kind of the model's weights has less than 16 bits.
+bool is_quantised(const ModelSpec& model) {
   const double experts = model.experts ? model.experts->weight_bytes_per_element.value_or(2) : 2;
   return std::min({model.weight_bytes_per_element, experts,
                    model.attention_weight_bytes_per_element.value_or(2)}) < 2;
@@ -61,7 +61,8 @@ NamedModel nearest_model(const std::string& written) {
       if (wanted == name) wanted = like;
     }
     if (is_8bit && is_there(wanted + "-fp8")) return {wanted + "-fp8", false, positions, ""};
-    if (is_there(wanted) && !(is_16bit && is_quantised(wanted))) return {wanted, is_8bit, positions, ""};
+    if (is_there(wanted) && !(is_16bit && is_quantised(load_model(wanted))))
+      return {wanted, is_8bit, positions, ""};
     shorter = false;
     for (std::string_view ending : kEndings) {
       if (!wanted.ends_with(ending)) continue;
@@ -79,6 +80,20 @@ NamedModel nearest_model(const std::string& written) {
                    fetch_hint(written) + near);
 }
 
+// The maker of a quantised checkpoint decides its formats. The weights of another maker's checkpoint are
+// assumed to have those of the catalogue's. Its KV cache has 16 bits, because engines quantise KV only if the
+// checkpoint says so (kv_cache_scheme, kv_cache_quant_algo) or a flag does.
+void take_formats(const std::string& written, NamedModel& taken) {
+  const ModelSpec model = load_model(taken.name);
+  if (!is_quantised(model)) return;
+  const std::string maker = model.hugging_face.substr(0, model.hugging_face.find(' '));
+  taken.note += ", with the weight formats of " + maker;
+  taken.has_wide_kv = model.kv_bytes_per_element < 2;
+  if (!taken.has_wide_kv) return;
+  taken.note += "; the KV cache has 16 bits, because only that checkpoint is known to quantise it" +
+                fetch_hint(written);
+}
+
 }  // namespace
 
 NamedModel named_model(const std::string& written) {
@@ -92,6 +107,7 @@ NamedModel named_model(const std::string& written) {
   taken.note = written + " is not in the catalogue: " + taken.name +
                " is used, the same name without suffixes for training and packaging" +
                (taken.is_8bit ? ", with 8-bit weights" : "");
+  take_formats(written, taken);
   return taken;
 }
 

@@ -16,6 +16,7 @@
 #include "launch/quantization.h"
 #include "launch/stack_tiers.h"
 #include "launch/start_checks.h"
+#include "launch/state_formats.h"
 #include "launch/values.h"
 #include "scenario/load.h"
 #include "spec/engine_version.h"
@@ -110,6 +111,7 @@ class LineOverrides {
       throw InputError("--from: found no model, allowed: a launch line that names one");
     settle_quantization();
     settle_kv_format();
+    settle_states();
     settle_drafter();
     settle_sampling();
     settle_ranks();
@@ -182,7 +184,16 @@ class LineOverrides {
       }
       case FlagForm::words:
         if (row.field == kKvFormat && row.stack == Stack::vllm) check_kv_format(setting);
-        if (const std::optional<std::string> said = word_value(row, value)) return set(row, *said);
+        if (const std::optional<std::string> said = word_value(row, value)) {
+          if (row.field == kStateBytes) {
+            states_.state = number_value(flag, *said);
+          } else if (row.field == kConvBytes) {
+            states_.conv = number_value(flag, *said);
+          } else {
+            set(row, *said);
+          }
+          return;
+        }
         if (first_name(row) == "--generation-config" && lower_case(value) != "auto")
           note(flag + " " + value + " is not read; set serving.sampling for its top_k and top_p");
         return;
@@ -268,6 +279,7 @@ class LineOverrides {
     line_.written_model = written;
     if (!model.note.empty()) note(model.note);
     if (model.positions > 0) fields_["model.max_position_embeddings"] = std::to_string(model.positions);
+    if (model.has_wide_kv) fields_.try_emplace(std::string(kKvFormat), "2");
     line_.is_8bit = model.is_8bit;
     if (!model.is_8bit) return;
     fields_["model.weight_bytes_per_element"] = "1";
@@ -335,6 +347,20 @@ class LineOverrides {
     if (!has_head_scales) return;
     found->second = number_json(per_token_head_bytes(model));
     fields_.try_emplace("serving.attention_backend", "triton");
+  }
+
+  void settle_states() {
+    const ModelSpec model = load_model(line_.model);
+    for (std::size_t i = 0; i < model.layer_groups.size(); ++i) {
+      if (!model.layer_groups[i].recurrent) continue;
+      const RecurrentState& own = *model.layer_groups[i].recurrent;
+      const RecurrentState kept = with_formats(own, model, line_.engine, states_);
+      const auto take = [&](std::string_view field, bool is_said, double bytes, double own_bytes) {
+        if (is_said || bytes != own_bytes) fields_[of_group(field, i)] = number_json(bytes);
+      };
+      take(kStateBytes, states_.state.has_value(), kept.state_bytes_per_element, own.state_bytes_per_element);
+      take(kConvBytes, states_.conv.has_value(), kept.conv_bytes_per_element, own.conv_bytes_per_element);
+    }
   }
 
   // If the line names a drafter but no method, the drafter is a draft model, unless its name indicates
@@ -541,6 +567,7 @@ class LineOverrides {
   bool is_simple_ = false;  // SimpleCPUOffloadConnector stores KV
   std::vector<Bytes> bytes_;
   std::optional<int64_t> blocks_;
+  StateFlags states_;
   std::optional<FlagSetting> quantization_, kv_format_, drafter_;
   std::vector<std::string> ignored_;  // flags of policies that the line does not enable
 };

@@ -8,6 +8,7 @@
 #include "launch/line_parts.h"
 #include "launch/named_model.h"
 #include "launch/quantization.h"
+#include "launch/state_formats.h"
 #include "launch/values.h"
 #include "scenario/load.h"
 
@@ -51,6 +52,7 @@ std::optional<ModelSpec> model_without_flags(const std::string& served) {
     const NamedModel named = named_model(served);
     ModelSpec model = load_model(named.name);
     if (named.is_8bit) model.weight_bytes_per_element = 1;
+    if (named.has_wide_kv) model.kv_bytes_per_element = 2;
     if (named.positions > 0) model.max_position_embeddings = named.positions;
     return model;
   } catch (const InputError&) {
@@ -64,6 +66,30 @@ const FlagRow* row_of(Stack engine, std::string_view field) {
     if (row.stack == engine && row.field == field && row.effect == FlagEffect::sets) return &row;
   }
   return nullptr;
+}
+
+// Adds the flags for the states of recurrent layers if their formats differ from those that the engine keeps
+// by itself. Returns false if the engine has no flag for a format.
+bool add_states(const ModelSpec& model, const ModelSpec& own, Stack engine, LineParts& parts) {
+  const auto add = [&](std::string_view field, double bytes) {
+    const FlagRow* row = row_of(engine, field);
+    const std::optional<std::string_view> word = row ? word_for(*row, number_text(bytes)) : std::nullopt;
+    if (word) parts.words.push_back(std::string(first_name(*row)) + " " + std::string(*word));
+    return word.has_value();
+  };
+  for (std::size_t i = 0; i < std::min(model.layer_groups.size(), own.layer_groups.size()); ++i) {
+    const std::optional<RecurrentState>& wanted = model.layer_groups[i].recurrent;
+    if (!wanted || !own.layer_groups[i].recurrent) continue;
+    const RecurrentState before = with_formats(*own.layer_groups[i].recurrent, own, engine);
+    StateFlags flags;
+    if (wanted->conv_bytes_per_element != before.conv_bytes_per_element)
+      flags.conv = wanted->conv_bytes_per_element;
+    const RecurrentState kept = with_formats(*own.layer_groups[i].recurrent, own, engine, flags);
+    if (flags.conv && !add(kConvBytes, *flags.conv)) return false;
+    const bool is_other = wanted->state_bytes_per_element != kept.state_bytes_per_element;
+    if (is_other && !add(kStateBytes, wanted->state_bytes_per_element)) return false;
+  }
+  return true;
 }
 
 // Adds the flags for the formats and the context window if they differ from those that the engine reads from
@@ -90,7 +116,8 @@ bool add_model(const Scenario& scenario, Stack engine, LineParts& parts) {
     parts.words.push_back(std::string(first_name(*window)) + " " +
                           std::to_string(model.max_position_embeddings));
   }
-  return add_format("model.weight_bytes_per_element", model.weight_bytes_per_element,
+  return add_states(model, *own, engine, parts) &&
+         add_format("model.weight_bytes_per_element", model.weight_bytes_per_element,
                     own->weight_bytes_per_element) &&
          add_format("model.kv_bytes_per_element", model.kv_bytes_per_element, own->kv_bytes_per_element);
 }

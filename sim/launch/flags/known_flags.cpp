@@ -119,10 +119,7 @@ constexpr KnownFlags kVllm[] = {
     {vllm, not_simulated, text, "VLLM_USE_V1", "v-args", "1"},
     {vllm, not_simulated, present, "--is-prefill-worker --is-decode-worker", "d-args"},
     {vllm, not_simulated, text, "--disaggregation-mode", "d-args", "agg"},
-    {vllm, not_simulated, text,
-     "--mamba-cache-dtype --mamba-ssm-cache-dtype --override-attention-dtype "
-     "--lora-dtype",
-     "v-args", "auto None"},
+    {vllm, not_simulated, text, "--override-attention-dtype --lora-dtype", "v-args", "auto None"},
     {vllm, kernels, text, "--moe-backend --linear-backend", "v-args", "auto None"},
     {vllm, not_simulated, text, "--prefix-match-unit", "v-args", "None"},
     {vllm, of_hybrids, text, "--prefix-cache-retention-interval", "v-hyb"},
@@ -316,7 +313,7 @@ constexpr KnownFlags kSglang[] = {
     {sglang, not_simulated, text,
      "--prefill-max-requests --swa-full-tokens-ratio --eplb-algorithm --eplb-rebalance-num-iterations "
      "--ep-dispatch-algorithm --max-loras-per-batch --max-loaded-loras --max-lora-rank --lora-backend "
-     "--lora-eviction-policy --mamba-ssm-dtype --mamba-full-memory-ratio --max-mamba-cache-size "
+     "--lora-eviction-policy --mamba-full-memory-ratio --max-mamba-cache-size "
      "--mamba-track-interval --speculative-num-draft-tokens --speculative-attention-mode "
      "--speculative-token-map --speculative-draft-attention-backend --speculative-moe-runner-backend "
      "--speculative-moe-a2a-backend --speculative-draft-model-quantization "

@@ -198,16 +198,14 @@ std::vector<Mixer> mixers_by_rule(const HfConfig& config, LayerRule rule, int64_
   return {};
 }
 
-// Returns the state of a family's recurrent layers.
-Json state_of(const HfConfig& config, LayerRule rule) {
+// Returns the shape of a family's recurrent states.
+Json state_shape(const HfConfig& config, LayerRule rule) {
   if (rule == LayerRule::interval) {
-    Json state = {{"heads", config.positive({"linear_num_value_heads"})},
-                  {"head_dim", config.positive({"linear_value_head_dim"})},
-                  {"state_size", config.positive({"linear_key_head_dim"})},
-                  {"groups", config.positive({"linear_num_key_heads"})},
-                  {"conv_kernel", config.positive({"linear_conv_kernel_dim"})}};
-    if (config.text("mamba_ssm_dtype") == "bfloat16") state["state_bytes_per_element"] = 2;
-    return state;
+    return {{"heads", config.positive({"linear_num_value_heads"})},
+            {"head_dim", config.positive({"linear_value_head_dim"})},
+            {"state_size", config.positive({"linear_key_head_dim"})},
+            {"groups", config.positive({"linear_num_key_heads"})},
+            {"conv_kernel", config.positive({"linear_conv_kernel_dim"})}};
   }
   if (rule == LayerRule::kimi_linear) {
     const HfConfig inner(*config.object("linear_attn_config"), config.place() + ": linear_attn_config");
@@ -252,6 +250,26 @@ Json state_of(const HfConfig& config, LayerRule rule) {
           {"state_size", config.positive({"ssm_state_size", "mamba_d_state", "mamba_state_dim"})},
           {"groups", config.positive({"n_groups", "mamba_n_groups", "mamba_num_groups"})},
           {"conv_kernel", config.positive({"conv_kernel", "mamba_d_conv"})}};
+}
+
+// Returns the bytes per element in which vLLM keeps a state: those of the model, unless its config.json names
+// others. Nemotron-H's (vllm#39032) and Kimi's delta attention (mamba_utils.py: kda_state_dtype) have 32
+// bits.
+double state_bytes(const HfConfig& config, LayerRule rule) {
+  for (const char* key : {"mamba_ssm_dtype", "mamba_ssm_cache_dtype"}) {
+    const std::string dtype = config.text(key);
+    if (!dtype.empty()) return dtype == "float32" ? 4 : 2;
+  }
+  return rule == LayerRule::nemotron_h || rule == LayerRule::kimi_linear ? 4 : 2;
+}
+
+// Returns the state of a family's recurrent layers.
+Json state_of(const HfConfig& config, LayerRule rule) {
+  Json state = state_shape(config, rule);
+  if (!state.contains("state_bytes_per_element")) {
+    state["state_bytes_per_element"] = state_bytes(config, rule);
+  }
+  return state;
 }
 
 // Adds the indexer of DeepSeek-V3.2: an 8-bit key and a 4-byte scale per token. GLM-5 lists the layers with

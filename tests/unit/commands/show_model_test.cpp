@@ -22,9 +22,9 @@ TEST_F(ShowModel, SaysWhatEachKindOfLayersKeeps) {
                          "  12 sliding layers: 24 KiB for each of the newest 128 tokens, at most 3.0 MiB\n"),
             std::string::npos)
       << gpt_oss;
-  // 36 (2 MiB + 48 KiB) are 73.7 MiB.
+  // 36 (1 MiB + 48 KiB) are 37.7 MiB.
   EXPECT_NE(kvcap({"show", "models", config("qwen3-next-80b-a3b")})
-                .out.find("  36 recurrent layers: 73.7 MiB for a sequence, and for each checkpoint of it\n"),
+                .out.find("  36 recurrent layers: 37.7 MiB for a sequence, and for each checkpoint of it\n"),
             std::string::npos);
   // (656 + 132) bytes would be its packed form: here 61 (576 * 2 + 132) bytes.
   EXPECT_NE(kvcap({"show", "models", config("deepseek-v3.2")})

@@ -325,6 +325,31 @@ TEST(GpuMemory, ComesWithinFivePercentOfWhatEnginesReported) {
   }
 }
 
+// vLLM's log on 8 GPUs: "Loading model weights took 57.7520 GB" (vllm issues 6746 and 6689). The first upload
+// had 16 KV heads, and the present one has 8.
+TEST(GpuMemory, OfMetasFp8CheckpointHasAttentionIn16Bits) {
+  ModelSpec model = load_model("meta-llama/Llama-3.1-405B-Instruct-FP8");
+  EXPECT_NEAR(loaded_weight_bytes(model, 8, {}) / kGiB, 56.76, 0.03);
+  model.num_key_value_heads = 16;
+  EXPECT_NEAR(loaded_weight_bytes(model, 8, {}) / kGiB, 57.752, 0.03);
+}
+
+// vLLM 0.10.2 on two H200: blocks of 544 tokens, and 14.77 sequences of 262,144 tokens at once. It kept no
+// prefixes of hybrid models.
+TEST(GpuMemory, OfQwen3NextHasStatesIn16Bits) {
+  const EngineSettings settings = {.version = {0, 10},
+                                   .tensor_parallel_size = 2,
+                                   .gpu_memory_utilization = 0.9,
+                                   .max_num_batched_tokens = 8192,
+                                   .max_num_seqs = 1024};
+  EXPECT_NEAR(error_of({"two H200", "qwen3-next-80b-a3b", "h200-sxm-8x", settings, 973'760, 0}), 0, 0.005);
+  const KvLayout layout = kv_layout_of(load_model("Qwen/Qwen3-Next-80B-A3B-Instruct"), 2, 16);
+  EXPECT_EQ(layout.groups[0].block_tokens, 544);
+  const auto blocks = static_cast<double>(layout.blocks_of(973'760));
+  EXPECT_NEAR(blocks / static_cast<double>(layout.most_blocks(262'144, 8192, Checkpoints::none)), 14.77,
+              0.01);
+}
+
 // These chose the constants of engine_memory.h, and so test the formulas alone: vLLM 0.19 on H100, share
 // 0.95, 8192 rows, 1024 of them sampled (jgchn/llm-d-planner 30ec05f, results_raw.csv).
 TEST(GpuMemory, AgreesWithTheRunsThatChoseItsConstants) {

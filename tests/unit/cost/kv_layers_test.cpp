@@ -30,14 +30,40 @@ TEST(KvLayersOfModels, CutGemmasSlidingLayersIntoGroupsOfItsFullOnes) {
 }
 
 TEST(KvLayersOfModels, EnlargeBlocksUntilTheyHoldAState) {
-  // Qwen3-Next-80B: 2,146,304 bytes at 2,048 a token: 1,048 tokens, rounded up to 16.
+  // Qwen3-Next-80B: 1,097,728 bytes at 2,048 a token: 536 tokens, rounded up to 16, as vLLM 0.10.2 logs on
+  // two H200.
   const KvLayout next = kv_layout_of(config("qwen3-next-80b-a3b"), 1, 16);
-  EXPECT_EQ(next.groups[0].block_tokens, 1'056);
+  EXPECT_EQ(next.groups[0].block_tokens, 544);
   EXPECT_EQ(next.groups.size(), 4U);  // 12 layers each: one group of full ones, three of recurrent ones
   EXPECT_EQ(next.group_layers, 12);
   // On 2 GPUs half a state and one of two heads; on 4 a quarter of a state and the same head again.
-  EXPECT_EQ(kv_layout_of(config("qwen3-next-80b-a3b"), 2, 16).groups[0].block_tokens, 1'056);
-  EXPECT_EQ(kv_layout_of(config("qwen3-next-80b-a3b"), 4, 16).groups[0].block_tokens, 528);
+  EXPECT_EQ(kv_layout_of(config("qwen3-next-80b-a3b"), 2, 16).groups[0].block_tokens, 544);
+  EXPECT_EQ(kv_layout_of(config("qwen3-next-80b-a3b"), 4, 16).groups[0].block_tokens, 272);
+}
+
+// vLLM keeps a state in the model's format unless the config.json names another. Granite-4.0-H-Small: (128 x
+// 64 x 128 + 8,448 x 3) x 2 bytes at 4,096 a token are 524.4 tokens, and 528 with Gaudi's plugin (vllm-gaudi
+// pull 1453). Granite-4.0-H-1B, whose layers are those of Tiny: 400 tokens, 1.59 % of padding in its log.
+TEST(KvLayersOfModels, HoldAStateInTheFormatOfItsCheckpoint) {
+  const auto block = [](const ModelSpec& model) { return kv_layout_of(model, 1, 16).groups[0].block_tokens; };
+  EXPECT_EQ(block(config("granite-4.0-h-small")), 528);
+  EXPECT_EQ(block(load_model("granite-4.0-h-small")), 528);
+  const ModelSpec tiny = load_model("granite-4.0-h-tiny");
+  EXPECT_EQ(block(tiny), 400);
+  EXPECT_NEAR(kv_layout_of(tiny, 1, 16).page_bytes / kv_layers(tiny, 1)[1].state_bytes, 1.0159, 5e-5);
+  // Its config.json has mamba_ssm_dtype float32.
+  EXPECT_EQ(block(config("qwen3.5-27b")), 784);
+  EXPECT_EQ(block(load_model("qwen3.5-27b")), 784);
+  // Nemotron-H without a format in its config.json (vllm pull 39032), and Kimi's delta attention.
+  for (const char* name : {"nemotron-3-nano-30b-a3b", "kimi-linear-48b-a3b", "nvidia-nemotron-nano-9b-v2"}) {
+    EXPECT_EQ(load_model(name).layer_groups[1].recurrent->state_bytes_per_element, 4) << name;
+  }
+  EXPECT_EQ(config("kimi-linear-48b-a3b").layer_groups[1].recurrent->state_bytes_per_element, 4);
+  for (const char* name :
+       {"jamba-v0.1", "ai21-jamba-mini-1.6", "falcon-h1-7b", "granite-4.0-h-micro", "qwen3-next-80b-a3b",
+        "qwen3-next-80b-a3b-fp8", "qwen3-coder-next", "minimax-m1-80k"}) {
+    EXPECT_EQ(load_model(name).layer_groups[1].recurrent->state_bytes_per_element, 2) << name;
+  }
 }
 
 TEST(KvLayersOfModels, KeepALatentOnEveryGpu) {

@@ -53,6 +53,13 @@ TEST(LaunchLine, OfAScenarioReadsBackAsTheSame) {
       "\"kv_connector_extra_config\":{\"lmcache.mp.eager_prefetch\":true}}'",
       "vllm serve Qwen/Qwen3-8B --kv-cache-dtype int8_per_token_head",
       "vllm serve Qwen/Qwen3-8B --kv-cache-dtype nvfp4",
+      "vllm serve Qwen/Qwen3-Next-80B-A3B-Instruct -tp 4 --mamba-ssm-cache-dtype float32",
+      "vllm serve Qwen/Qwen3-Next-80B-A3B-Instruct -tp 4 --mamba-cache-dtype float32",
+      "vllm serve Qwen/Qwen3-Next-80B-A3B-Instruct -tp 4 --mamba-cache-dtype float32 "
+      "--mamba-ssm-cache-dtype float16",
+      "vllm serve Qwen/Qwen3.5-27B -tp 4 --mamba-ssm-cache-dtype bfloat16",
+      "sglang serve Qwen/Qwen3-Next-80B-A3B-Instruct --tp 4",
+      "sglang serve Qwen/Qwen3-Next-80B-A3B-Instruct --tp 4 --mamba-ssm-dtype bfloat16",
       "vllm serve Qwen/Qwen3-8B --watermark 0.02 --kv-transfer-config "
       "'{\"kv_connector\":\"SimpleCPUOffloadConnector\",\"kv_connector_extra_config\":"
       "{\"cpu_bytes_to_use\":50000000000,\"lazy_offload\":true}}'",

@@ -372,6 +372,57 @@ TEST(KvFormats, HaveTheirScalesAndTheVersionsOfVllmThatReadThem) {
   EXPECT_TRUE(has(of_image("v0.9.2", "fp8_inc"), "vLLM 0.10 and newer"));
 }
 
+// vLLM: mamba_utils.py. Qwen3.5's config.json names 32 bits, Qwen3-Next's nothing; SGLang keeps 32 bits.
+TEST(StateFormats, AreTheCheckpointsUnlessAFlagNamesOthers) {
+  const auto bytes = [](const std::string& line) {
+    const RecurrentState state = *scenario_of(line).model.layer_groups[1].recurrent;
+    return std::pair(state.state_bytes_per_element, state.conv_bytes_per_element);
+  };
+  using Bytes = std::pair<double, double>;
+  const std::string next = "vllm serve Qwen/Qwen3-Next-80B-A3B-Instruct -tp 4 ";
+  EXPECT_EQ(bytes(next), Bytes(2, 2));
+  for (const char* format : {"auto", "float16", "bfloat16"}) {
+    EXPECT_EQ(bytes(next + "--mamba-ssm-cache-dtype " + format), Bytes(2, 2)) << format;
+    EXPECT_EQ(bytes(next + "--mamba-cache-dtype " + format), Bytes(2, 2)) << format;
+  }
+  EXPECT_EQ(bytes(next + "--mamba-ssm-cache-dtype float32"), Bytes(4, 2));
+  EXPECT_EQ(bytes(next + "--mamba-cache-dtype float32"), Bytes(4, 4)) << "states follow the convolution";
+  EXPECT_EQ(bytes(next + "--mamba-cache-dtype float32 --mamba-ssm-cache-dtype float16"), Bytes(2, 4));
+  const std::string qwen = "vllm serve Qwen/Qwen3.5-27B -tp 4 ";
+  EXPECT_EQ(bytes(qwen), Bytes(4, 2));
+  EXPECT_EQ(bytes(qwen + "--mamba-cache-dtype float16"), Bytes(4, 2));
+  EXPECT_EQ(bytes(qwen + "--mamba-ssm-cache-dtype bfloat16"), Bytes(2, 2));
+  // Neither flag changes the states of Kimi's delta attention or of convolutions.
+  const std::string kimi = "vllm serve moonshotai/Kimi-Linear-48B-A3B-Instruct -tp 4 ";
+  EXPECT_EQ(bytes(kimi + "--mamba-ssm-cache-dtype float16"), Bytes(4, 2));
+  const std::string lfm = "vllm serve LiquidAI/LFM2-1.2B ";
+  EXPECT_EQ(bytes(lfm + "--mamba-cache-dtype float32 --mamba-ssm-cache-dtype float32"), Bytes(0.125, 4));
+  // Lightning attention has one format, that of the other flag.
+  const std::string minimax = "vllm serve MiniMaxAI/MiniMax-M1-80k -tp 8 ";
+  EXPECT_EQ(bytes(minimax + "--mamba-ssm-cache-dtype float32").first, 2);
+  EXPECT_EQ(bytes(minimax + "--mamba-cache-dtype float32").first, 4);
+  const std::string sglang = "sglang serve Qwen/Qwen3-Next-80B-A3B-Instruct --tp 4 ";
+  EXPECT_EQ(bytes(sglang), Bytes(4, 2));
+  EXPECT_EQ(bytes(sglang + "--mamba-ssm-dtype bfloat16"), Bytes(2, 2));
+  EXPECT_EQ(bytes("SGLANG_MAMBA_SSM_DTYPE=bfloat16 " + sglang), Bytes(2, 2));
+  EXPECT_EQ(error_of(next + "--mamba-ssm-cache-dtype float64"),
+            "--from: --mamba-ssm-cache-dtype: found \"float64\", allowed: auto, float32, float16, bfloat16");
+  EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B --mamba-ssm-cache-dtype float32"), "accepted");
+}
+
+// An unknown maker's checkpoint does not take the FP8 KV cache of NVIDIA's.
+TEST(KvFormats, OfAnotherMakersCheckpointHave16BitsUnlessAFlagNamesOthers) {
+  const std::string line = "vllm serve someone/Qwen3-32B-NVFP4 ", field = "model.kv_bytes_per_element";
+  EXPECT_EQ(scenario_of(line).model.kv_bytes_per_element, 2);
+  EXPECT_EQ(scenario_of(line).model.weight_bytes_per_element, 0.5625);
+  EXPECT_TRUE(has_note(line, "the KV cache has 16 bits"));
+  EXPECT_EQ(value_of(line + "--kv-cache-dtype auto", field), "2");
+  EXPECT_EQ(value_of(line + "--kv-cache-dtype fp8", field), "1");
+  EXPECT_EQ(value_of("vllm serve --kv-cache-dtype fp8 --model someone/Qwen3-32B-NVFP4", field), "1");
+  EXPECT_EQ(scenario_of("vllm serve nvidia/Qwen3-32B-NVFP4").model.kv_bytes_per_element, 1);
+  EXPECT_EQ(scenario_of("vllm serve RedHatAI/Qwen3-32B-NVFP4").model.kv_bytes_per_element, 2);
+}
+
 TEST(Connectors, OfOffloadingEvictByTheOrderThatTheyName) {
   const auto line = [](const std::string& order) {
     return "vllm serve Qwen/Qwen3-8B --kv-transfer-config "

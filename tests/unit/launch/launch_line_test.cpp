@@ -112,7 +112,8 @@ TEST(LaunchLine, FindsTheModelBehindWhatSaysHowItWasTrainedAndPacked) {
   EXPECT_EQ(model_of("RedHatAI/Meta-Llama-3.1-8B-Instruct-FP8-dynamic").name, "llama-3.1-8b-fp8-dynamic");
   EXPECT_EQ(model_of("Qwen/Qwen3-8B-FP8").name, "qwen3-8b-fp8");
   EXPECT_NEAR(model_of("Qwen/Qwen3-8B-FP8").weight_bytes_per_element, 1, 1e-3);  // and a scale of each block
-  EXPECT_EQ(model_of("someone/Qwen3-8B-Base-FP8").name, "qwen3-8b-fp8");
+  EXPECT_EQ(model_of("someone/Qwen3-8B-Base-FP8").name, "qwen3-8b-base");
+  EXPECT_EQ(model_of("someone/Qwen3-8B-Base-FP8").weight_bytes_per_element, 1);
   // What was packed is not what is unpacked.
   EXPECT_THROW(model_of("someone/gpt-oss-20b-BF16"), InputError);
   EXPECT_EQ(model_of("Qwen/Qwen3-8B").weight_bytes_per_element, 2);

@@ -98,7 +98,9 @@ std::string line_with(const FlagRow& row, const std::string& value) {
   const char* program = row.stack == Stack::sglang   ? "sglang serve"
                         : row.stack == Stack::trtllm ? "trtllm-serve"
                                                      : "vllm serve";
-  std::string line = std::string(program) + " Qwen/Qwen3-30B-A3B" + flags_beside(row);
+  const bool has_states = row.field.find("recurrent.") != std::string_view::npos;
+  const char* model = has_states ? " Qwen/Qwen3-Next-80B-A3B-Instruct" : " Qwen/Qwen3-30B-A3B";
+  std::string line = std::string(program) + model + flags_beside(row);
   if (!flag.starts_with("-")) return flag + "=" + value + " " + line;
   return line + " " + flag + (row.form == FlagForm::present ? "" : " " + value);
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/input_error.h"
+#include "scenario/load.h"
 
 namespace kvcap::named_model_test {
 namespace {
@@ -35,6 +36,32 @@ TEST(LaunchModels, HaveWeightsOf8BitsWhereTheirNameSaysSo) {
   EXPECT_FALSE(named_model("someone/glm-4.6-instruct-fp8").is_8bit);
   EXPECT_EQ(named_model("someone/glm-4.6-bf16").name, "glm-4.6");
   EXPECT_THROW(named_model("someone/gpt-oss-20b-bf16"), InputError) << "the catalogue's has 4-bit experts";
+}
+
+// The catalogue's checkpoint has the FP8 KV cache of NVIDIA's ModelOpt.
+TEST(LaunchModels, OfAnotherMakerHaveAKvCacheOf16Bits) {
+  for (const char* name : {"someone/Qwen3-32B-NVFP4", "someone/Llama-3.1-405B-Instruct-FP8",
+                           "someone/Llama-3.1-8B-Instruct-FP8-dynamic"}) {
+    const NamedModel found = named_model(name);
+    EXPECT_TRUE(found.has_wide_kv) << name;
+    const std::string maker = load_model(found.name).hugging_face;
+    EXPECT_TRUE(maker.starts_with("nvidia/")) << name;
+    EXPECT_NE(
+        found.note.find(", with the weight formats of " + maker.substr(0, maker.find(' ')) +
+                        "; the KV cache has 16 bits, because only that checkpoint is known to quantise it"),
+        std::string::npos)
+        << found.note;
+  }
+  // What the catalogue names is as it says.
+  EXPECT_FALSE(named_model("nvidia/Qwen3-32B-NVFP4").has_wide_kv);
+  EXPECT_EQ(named_model("nvidia/Qwen3-32B-NVFP4").note, "");
+  EXPECT_FALSE(named_model("RedHatAI/Qwen3-32B-NVFP4").has_wide_kv);
+  EXPECT_EQ(named_model("RedHatAI/Qwen3-32B-NVFP4").name, "qwen3-32b-redhat-nvfp4");
+  EXPECT_EQ(named_model("meta-llama/Llama-3.1-405B-Instruct-FP8").name, "llama-3.1-405b-fbgemm-fp8");
+  // Weights of another maker are assumed to have the same formats, and the note says so.
+  const NamedModel glm = named_model("someone/glm-4.6-instruct-fp8");
+  EXPECT_FALSE(glm.has_wide_kv);
+  EXPECT_NE(glm.note.find(", with the weight formats of zai-org/GLM-4.6-FP8"), std::string::npos) << glm.note;
 }
 
 }  // namespace

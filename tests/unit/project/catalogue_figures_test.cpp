@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "scenario/load.h"
 #include "scenario/model_files.h"
@@ -54,7 +55,7 @@ constexpr ModelFigures kModels[] = {
     {"opt-30b", 29.975e9, 1344, 48, 2048, 2, 0},
     {"opt-6.7b", 6.658e9, 512, 32, 2048, 2, 0},
     {"phi-4", 14.66e9, 200, 40, 16384, 2, 0},
-    {"qwen2.5-7b", 7.616e9, 56, 28, 131072, 2, 0},
+    {"qwen2.5-7b", 7.616e9, 56, 28, 32768, 2, 0},
     {"qwen3-235b-a22b", 235.09e9, 188, 94, 40960, 2, 8},
     {"qwen3-30b-a3b", 30.532e9, 96, 48, 40960, 2, 8},
     {"qwen3-8b", 8.19e9, 144, 36, 40960, 2, 0},
@@ -116,6 +117,75 @@ TEST(CatalogueFigures, OfEveryOtherModelAreReadAndNamedOnce) {
   const auto& all = catalogue(Catalogue::models);
   EXPECT_EQ(std::size(kModels), std::count_if(all.begin(), all.end(), is_file))
       << "a file without figures here";
+}
+
+// max_position_embeddings of a base model and of the model that was tuned from it, where their config.json
+// files differ.
+TEST(CatalogueFigures, OfBaseModelsHaveTheirOwnPositions) {
+  struct Pair {
+    const char *base, *tuned;
+    int64_t base_positions, tuned_positions;
+  };
+  for (const Pair& pair : {Pair{"Qwen/Qwen2.5-7B", "Qwen/Qwen2.5-7B-Instruct", 131072, 32768},
+                           Pair{"Qwen/Qwen2-7B", "Qwen/Qwen2-7B-Instruct", 131072, 32768},
+                           Pair{"Qwen/Qwen2.5-1.5B", "Qwen/Qwen2.5-1.5B-Instruct", 131072, 32768},
+                           Pair{"Qwen/Qwen2.5-14B", "Qwen/Qwen2.5-14B-Instruct", 131072, 32768},
+                           Pair{"Qwen/Qwen2.5-32B", "Qwen/Qwen2.5-32B-Instruct", 131072, 32768},
+                           Pair{"Qwen/Qwen2.5-72B", "Qwen/Qwen2.5-72B-Instruct", 131072, 32768},
+                           Pair{"Qwen/Qwen3-0.6B-Base", "Qwen/Qwen3-0.6B", 32768, 40960},
+                           Pair{"Qwen/Qwen3-1.7B-Base", "Qwen/Qwen3-1.7B", 32768, 40960},
+                           Pair{"Qwen/Qwen3-4B-Base", "Qwen/Qwen3-4B", 32768, 40960},
+                           Pair{"Qwen/Qwen3-8B-Base", "Qwen/Qwen3-8B", 32768, 40960},
+                           Pair{"Qwen/Qwen3-14B-Base", "Qwen/Qwen3-14B", 32768, 40960},
+                           Pair{"Qwen/Qwen3-30B-A3B-Base", "Qwen/Qwen3-30B-A3B", 32768, 40960},
+                           Pair{"meta-llama/Llama-4-Scout-17B-16E",
+                                "meta-llama/Llama-4-Scout-17B-16E-Instruct", 262144, 10485760},
+                           Pair{"meta-llama/Llama-4-Maverick-17B-128E",
+                                "meta-llama/Llama-4-Maverick-17B-128E-Instruct", 262144, 1048576}}) {
+    const ModelSpec base = load_model(pair.base), tuned = load_model(pair.tuned);
+    EXPECT_EQ(base.max_position_embeddings, pair.base_positions) << pair.base;
+    EXPECT_EQ(tuned.max_position_embeddings, pair.tuned_positions) << pair.tuned;
+    EXPECT_EQ(base.parameter_count(), tuned.parameter_count()) << pair.base;
+    EXPECT_FALSE(base.sampling.has_value()) << pair.base;
+  }
+}
+
+// The maker of a checkpoint decides its formats: NVIDIA's ModelOpt stores scales for an FP8 KV cache
+// (kv_cache_quant_algo), llm-compressor quantises linear layers only, and Meta's fbgemm_fp8 leaves attention
+// and two layers' FFNs in 16 bits.
+TEST(CatalogueFigures, OfQuantisedCheckpointsAreThoseOfTheirMaker) {
+  struct Checkpoint {
+    const char* name;
+    double kv_bytes, weight_bytes, attention_bytes;
+  };
+  std::vector<Checkpoint> checkpoints = {{"meta-llama/Llama-3.1-405B-Instruct-FP8", 2, 1, 2},
+                                         {"meta-llama/Meta-Llama-3.1-405B-Instruct-FP8", 2, 1, 2},
+                                         {"nvidia/Llama-3.1-405B-Instruct-FP8", 1, 1, 1},
+                                         {"RedHatAI/Meta-Llama-3.1-405B-Instruct-FP8-dynamic", 2, 1, 1},
+                                         {"neuralmagic/Meta-Llama-3.1-405B-Instruct-FP8-dynamic", 2, 1, 1},
+                                         {"neuralmagic/Meta-Llama-3.1-405B-Instruct-FP8", 2, 1, 1},
+                                         {"neuralmagic/Meta-Llama-3.1-8B-Instruct-FP8-dynamic", 2, 1, 1},
+                                         {"neuralmagic/Llama-3.3-70B-Instruct-FP8-dynamic", 2, 1, 1}};
+  // Two of 126 FFNs have a second byte per weight.
+  EXPECT_EQ(load_model(checkpoints[0].name).uncounted_weight_bytes, 2 * 3 * 16384.0 * 53248);
+  std::vector<std::string> names;
+  for (const char* size : {"8B", "14B", "30B-A3B", "32B", "235B-A22B"}) {
+    for (const char* maker : {"nvidia/", "RedHatAI/", "neuralmagic/"}) {
+      names.push_back(std::string(maker) + "Qwen3-" + size + "-NVFP4");
+    }
+  }
+  for (const std::string& name : names) {
+    checkpoints.push_back({name.c_str(), name.starts_with("nvidia/") ? 1.0 : 2.0, 0.5625, 0.5625});
+  }
+  for (const Checkpoint& one : checkpoints) {
+    const ModelSpec model = load_model(one.name);
+    EXPECT_EQ(model.kv_bytes_per_element, one.kv_bytes) << one.name;
+    EXPECT_NEAR(model.weight_bytes_per_element, one.weight_bytes, 1e-6) << one.name;
+    EXPECT_EQ(model.attention_weight_bytes_per_element.value_or(model.weight_bytes_per_element),
+              one.attention_bytes)
+        << one.name;
+    EXPECT_EQ(model.embedding_weight_bytes_per_element(), 2) << one.name;
+  }
 }
 
 // DeepSeek-V3 and Kimi-K2 are published in FP8 with dynamic activation scales, as DeepSeek-V3.2 is.

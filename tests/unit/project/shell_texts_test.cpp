@@ -126,7 +126,7 @@ TEST(Completion, TheProgramDescribesItself) {
   EXPECT_EQ(completed(script, "kvcap compare --policies recompute,hc", 3), "recompute,hcache\n");
   EXPECT_EQ(completed(script, "kvcap compare --gpu h200-", 3), "h200-sxm h200-sxm-8x h200-vm\n");
   EXPECT_EQ(completed(script, "kvcap plan --model qwen3-32", 3),
-            "qwen3-32b qwen3-32b-awq qwen3-32b-fp8 qwen3-32b-nvfp4\n");
+            "qwen3-32b qwen3-32b-awq qwen3-32b-fp8 qwen3-32b-nvfp4 qwen3-32b-redhat-nvfp4\n");
   EXPECT_EQ(completed(script, "kvcap run --engine v", 3), "vllm\n");
   EXPECT_EQ(completed(script, "kvcap restore --tier ss", 3), "ssd\n");
   EXPECT_EQ(completed(script, "kvcap run --workload ra", 3), "rag random\n");

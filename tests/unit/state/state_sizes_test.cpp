@@ -37,8 +37,12 @@ RecurrentState mamba2(int64_t heads, int64_t head_dim, int64_t state_size, int64
 }
 
 // Gated delta rule with keys and values of 128.
-RecurrentState delta_rule(int64_t value_heads, int64_t key_heads) {
-  return {.heads = value_heads, .head_dim = 128, .state_size = 128, .groups = key_heads};
+RecurrentState delta_rule(int64_t value_heads, int64_t key_heads, double state_bytes = 4) {
+  return {.heads = value_heads,
+          .head_dim = 128,
+          .state_size = 128,
+          .groups = key_heads,
+          .state_bytes_per_element = state_bytes};
 }
 
 ModelSpec model_of(std::vector<LayerGroup> groups) {
@@ -159,17 +163,17 @@ TEST(StateSizes, OfChunkedLayersStartAgainAtEachChunk) {
 
 TEST(StateSizes, OfRecurrentLayersDoNotGrow) {
   // Qwen3-Next-80B: 12 full layers of 2 heads of 256; 36 layers of 32 value and 16 key heads:
-  // 32 * 128 * 128 * 4 + (2 * 16 * 128 + 32 * 128) * 3 * 2 = 2 MiB + 48 KiB.
-  const ModelSpec next = model_of({full(12, 2, 256), recurrent(36, delta_rule(32, 16))});
+  // 32 * 128 * 128 * 2 + (2 * 16 * 128 + 32 * 128) * 3 * 2 = 1 MiB + 48 KiB.
+  const ModelSpec next = model_of({full(12, 2, 256), recurrent(36, delta_rule(32, 16, 2))});
   EXPECT_EQ(next.kv_bytes_per_token(), 24'576);
-  EXPECT_EQ(delta_rule(32, 16).bytes(), 2'097'152 + 49'152);
-  EXPECT_EQ(next.recurrent_state_bytes(), 36.0 * 2'146'304);
-  EXPECT_NEAR(next.recurrent_state_bytes() / kMiB, 73.7, 0.05);
-  EXPECT_EQ(next.context_bytes(10), 10 * 24'576 + 36.0 * 2'146'304);
+  EXPECT_EQ(delta_rule(32, 16, 2).bytes(), 1'048'576 + 49'152);
+  EXPECT_EQ(next.recurrent_state_bytes(), 36.0 * 1'097'728);
+  EXPECT_NEAR(next.recurrent_state_bytes() / kMiB, 37.7, 0.05);
+  EXPECT_EQ(next.context_bytes(10), 10 * 24'576 + 36.0 * 1'097'728);
   EXPECT_TRUE(next.is_recurrent());
   EXPECT_FALSE(dense(1, 1).is_recurrent());
   // So many tokens of its own KV weigh as much as one checkpoint.
-  EXPECT_EQ(static_cast<int64_t>(next.recurrent_state_bytes() / next.kv_bytes_per_token()), 3'144);
+  EXPECT_EQ(static_cast<int64_t>(next.recurrent_state_bytes() / next.kv_bytes_per_token()), 1'608);
 }
 
 struct Hybrid {
@@ -186,7 +190,8 @@ TEST(StateSizes, OfHybridsAgreeWithWhatIsPublished) {
   ModelSpec kimi_linear =
       model_of({{.layers = 7, .attention = AttentionKind::latent}, recurrent(20, delta_rule(32, 32))});
   kimi_linear.latent = kimi_k3.latent;
-  const RecurrentState mamba1 = {.heads = 1, .head_dim = 8192, .state_size = 16, .dt_rank = 256};
+  const RecurrentState mamba1 = {
+      .heads = 1, .head_dim = 8192, .state_size = 16, .dt_rank = 256, .state_bytes_per_element = 2};
   const Hybrid hybrids[] = {
       {"Qwen3.5-27B", model_of({full(16, 4, 256), recurrent(48, delta_rule(48, 16))}), 65'536, 146.8},
       {"Qwen3.5-35B-A3B", model_of({full(10, 2, 256), recurrent(30, delta_rule(32, 16))}), 20'480, 61.4},
@@ -197,7 +202,7 @@ TEST(StateSizes, OfHybridsAgreeWithWhatIsPublished) {
       {"Nemotron-H-56B", model_of({full(10, 8, 128), recurrent(54, mamba2(256, 64, 256))}), 40'960, 870.3},
       {"Kimi-K3", kimi_k3, 27'648, 428.6},
       {"Kimi-Linear-48B", kimi_linear, 8'064, 41.4},
-      {"Jamba", model_of({full(4, 8, 128), recurrent(28, mamba1)}), 16'384, 15.3},
+      {"Jamba", model_of({full(4, 8, 128), recurrent(28, mamba1)}), 16'384, 8.3},
   };
   for (const Hybrid& hybrid : hybrids) {
     EXPECT_EQ(hybrid.model.kv_bytes_per_token(), hybrid.kv_bytes_per_token) << hybrid.name;
