@@ -39,7 +39,8 @@ struct ElementBytes {
 // Precision in which the matrix units multiply: that of the wider operand, to which the other one is
 // expanded. Four-bit weights with 16-bit activations are multiplied in 16 bits.
 enum class Precision : uint8_t { half, fp8, fp4 };
-inline constexpr double kMostFourBitBytes = 0.75;  // per element, including scales
+// Bytes per element, including scales.
+inline constexpr double kMostFourBitBytes = 0.75, kMostEightBitBytes = 1.25;
 Precision precision_of(const ElementBytes& bytes);
 double peak_flops(const Gpu& gpu, Precision precision);
 
