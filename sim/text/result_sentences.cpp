@@ -25,7 +25,11 @@ ResultSubject first_of_all(const Comparison& all) { return {all, all.settings().
 // Returns one sentence that lists what is wrong with the settings, the worst first; "" if nothing is wrong.
 std::string trouble_of(const Comparison& all) {
   const std::vector<std::string> clauses = all_said(kTroubles, first_of_all(all));
-  return clauses.empty() ? "" : joined(clauses, "; ") + ".";
+  if (clauses.empty()) return "";
+  std::string text = joined(clauses, "; ") + ".";
+  // Labels keep their case.
+  if (text.starts_with(kEvery) || text.starts_with(kAll)) text.front() = text.front() == 'e' ? 'E' : 'A';
+  return text;
 }
 
 std::string target_of(const Comparison& all) {
