@@ -38,6 +38,9 @@ inline constexpr double kNearLimit = 0.5;  // a resource below this busy share i
 inline constexpr std::string_view kTail = "p99_ttft_ms", kMean = "mean_ttft_ms",
                                   kStored = "stored_bytes_per_token", kHourly = "cost.usd_per_hour",
                                   kOfferedBoundBy = "offered_bound_by";
+// The metrics that users notice or pay for; the headline is a difference in one of them.
+inline constexpr std::string_view kFelt[] = {kTail,          kMean,       "p99_itl_ms",
+                                             "mean_e2el_ms", kOutputCost, "output_throughput"};
 
 inline bool is_alike(double ratio) { return std::abs(ratio - 1) < kNoticeableShare; }
 inline double mean_loss_ms(const ResultSubject& s) { return s.number(kMean) - s.other->number(kMean); }

@@ -2,8 +2,8 @@
 #include "text/result_sentences.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <iterator>
 
 #include "base/text/format.h"
 #include "base/text/joined.h"
@@ -207,10 +207,6 @@ void explain_several(const Comparison& all, std::vector<std::string>& paragraphs
   add(paragraphs, {reason});
 }
 
-// The metrics that users notice or pay for; the headline is a difference in one of them.
-constexpr std::array<std::string_view, 6> kFelt = {kTail,          kMean,       "p99_itl_ms",
-                                                   "mean_e2el_ms", kOutputCost, "output_throughput"};
-
 struct Decided {
   Setting better, worse;
   Difference difference;  // better - worse
@@ -240,7 +236,7 @@ std::optional<Decided> decided(const Comparison& all, const Difference& paired) 
 std::optional<Decided> largest_decided(const Comparison& all) {
   std::optional<Decided> largest;
   for (const Difference& paired : all.differences()) {
-    if (std::find(kFelt.begin(), kFelt.end(), paired.metric) == kFelt.end()) continue;
+    if (std::find(std::begin(kFelt), std::end(kFelt), paired.metric) == std::end(kFelt)) continue;
     const std::optional<Decided> one = decided(all, paired);
     if (one && (!largest || one->size > largest->size)) largest = one;
   }
