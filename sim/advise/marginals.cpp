@@ -188,12 +188,13 @@ std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result
   return marginals;
 }
 
+bool is_worth_buying(const Marginal& marginal) {
+  return marginal.has_price && marginal.quality.mean + marginal.quality.half_width < 0 &&
+         marginal.candidate->verdict != Judgement::misses;
+}
+
 const Marginal* next_to_buy(const std::vector<Marginal>& marginals) {
-  const auto is_worth = [](const Marginal& one) {
-    return one.has_price && one.quality.mean + one.quality.half_width < 0 &&
-           one.candidate->verdict != Judgement::misses;
-  };
-  const auto found = std::find_if(marginals.begin(), marginals.end(), is_worth);
+  const auto found = std::find_if(marginals.begin(), marginals.end(), is_worth_buying);
   return found == marginals.end() ? nullptr : &*found;
 }
 

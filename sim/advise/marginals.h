@@ -31,8 +31,10 @@ struct Marginal {
 // effect. Sorts by the gain in kFrontMetric per cost; entries without a price come last.
 std::vector<Marginal> marginal_values(const Plan& plan, const PlanResult& result, Judge& judge);
 
-// Returns the marginal that shows what to buy next: the first one that has a price, lowers kFrontMetric with
-// confidence and misses no target; null if there is none.
+// True iff the marginal has a price, lowers kFrontMetric with confidence and misses no target.
+bool is_worth_buying(const Marginal& marginal);
+// Returns the marginal that shows what to buy next, the first one that is worth buying; null if there is
+// none.
 const Marginal* next_to_buy(const std::vector<Marginal>& marginals);
 
 }  // namespace kvcap

@@ -83,7 +83,9 @@ double total_violation(const Plan& plan, const RunResult& result) {
 }
 
 double total_violation(const Plan& plan, const Candidate& candidate) {
-  double sum = candidate.reason == "unstable" ? 1e6 : 0;
+  // Latencies of a saturated machine depend on the length of its runs, so its offered load comes first.
+  const double load = candidate.reason == "unstable" ? candidate.metric("offered_load").mean : 0;
+  double sum = candidate.reason == "unstable" ? 1e6 * (load > 1 ? load : 1) : 0;
   for (const Target& target : plan.meet) sum += violation(target, candidate.metric(target.metric).mean);
   return sum;
 }

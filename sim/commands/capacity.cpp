@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -220,13 +219,14 @@ std::string flags_text(const Scenario& scenario, const CapacityQuestion& questio
   std::string text = "\n" + launch_text(filled), changes;
   for (const Alternative& one : others) {
     if (one.answer.load <= answer.load) continue;
-    char gain[160];
-    std::snprintf(gain, sizeof gain, "      %s %s instead of %s%s\n", format_number(one.answer.load).c_str(),
-                  question.closed_loop ? "active sessions" : "requests/s", format_number(answer.load).c_str(),
-                  answer.load > 0
-                      ? (" (" + format_number(100 * (one.answer.load / answer.load - 1)) + " %)").c_str()
-                      : "");
-    changes += flags_line(one.policy, filled, sized(one.scenario, one.answer)) + gain;
+    std::string gain = "      " + format_number(one.answer.load) + " " +
+                       (question.closed_loop ? "active sessions" : "requests/s") + " instead of " +
+                       format_number(answer.load);
+    if (answer.load > 0) gain += " (" + format_percent(one.answer.load / answer.load - 1) + ")";
+    if (question.seeds == 1) gain += " with one seed, which may be chance";
+    if (question.seeds > 1 && one.answer.sure < answer.beyond)
+      gain += "; the intervals overlap, so this may be chance";
+    changes += flags_line(one.policy, filled, sized(one.scenario, one.answer)) + gain + "\n";
   }
   if (!changes.empty()) text += kFlagsTitle + changes;
   return text == "\n" ? "" : text;

@@ -2,8 +2,6 @@
 // first.
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -33,6 +31,7 @@
 #include "plan/workers.h"
 #include "run/billing.h"
 #include "run/setup.h"
+#include "text/change_gain.h"
 #include "text/comparison.h"
 #include "text/model_text.h"
 #include "text/result_table.h"
@@ -55,18 +54,7 @@ std::vector<Difference> differences_of(const std::vector<Compared>& columns,
   return differences;
 }
 
-// True unless the setting's mean TTFT is lower than that of the first setting by more than chance and by more
-// than kNoticeableShare.
-bool gains_nothing(const std::string& setting, const RunResult& first,
-                   const std::vector<Difference>& differences) {
-  const auto found = std::find_if(differences.begin(), differences.end(), [&](const Difference& one) {
-    return one.setting == setting && one.metric == "mean_ttft_ms";
-  });
-  return found != differences.end() && (found->difference > 0 || -found->difference <= found->half_width ||
-                                        -found->difference < kNoticeableShare * first.number("mean_ttft_ms"));
-}
-
-// Returns the flags to change for each setting that lowers mean TTFT; "" if no setting differs in flags.
+// Returns the flags to change for each setting that gains something; "" if no setting differs in flags.
 std::string flags_of_columns(const std::vector<Compared>& columns, const std::vector<Scenario>& scenarios,
                              const std::vector<RunResult>& results,
                              const std::vector<Difference>& differences) {
@@ -74,25 +62,18 @@ std::string flags_of_columns(const std::vector<Compared>& columns, const std::ve
     return !changed_flags(scenarios[0], one).empty();
   });
   if (!columns[0].is_launched && !has_flags) return "";
+  std::vector<Setting> settings;
+  for (std::size_t i = 0; i < columns.size(); ++i) settings.push_back({columns[i].label, &results[i]});
+  const Comparison all(std::move(settings), differences);
   std::string text;
-  const double before_ms = results[0].number("mean_ttft_ms");
   for (std::size_t i = 1; i < columns.size(); ++i) {
-    if (columns[i].is_bound || gains_nothing(columns[i].label, results[0], differences)) continue;
-    const double after_ms = results[i].number("mean_ttft_ms");
-    char gain[120];
-    std::snprintf(gain, sizeof gain, "      mean TTFT %s ms instead of %s (%+.0f %%)\n",
-                  format_number(after_ms).c_str(), format_number(before_ms).c_str(),
-                  100 * (after_ms / before_ms - 1));
+    const std::string gain = columns[i].is_bound ? "" : gain_text(all, all.settings()[i]);
+    if (gain.empty()) continue;
     text += flags_line(columns[i].label, with_filled_sizes(scenarios[0], results[0]),
                        with_filled_sizes(scenarios[i], results[i])) +
             gain;
   }
-  if (!text.empty()) return kFlagsTitle + text;
-  const bool is_told = std::none_of(results.begin(), results.end(),
-                                    [](const RunResult& one) { return std::isnan(one.number("stable")); });
-  return is_told
-             ? "\nNo flag to change: no setting lowers mean TTFT by more than chance and half a per cent.\n"
-             : "\nThe runs were too brief to tell whether to change a flag.\n";
+  return text.empty() ? no_gain_text(all) : kFlagsTitle + text;
 }
 
 // Splits a line of scenario_line() into its facts, without the name: "a model on 1x a GPU", "60 sessions",

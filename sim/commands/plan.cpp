@@ -34,7 +34,9 @@
 #include "scenario/servers.h"
 #include "scenario/tensor_parallel.h"
 #include "text/plan/plan_text.h"
+#include "text/plan/plan_words.h"
 #include "text/result_sentences.h"
+#include "text/titles.h"
 
 namespace kvcap {
 namespace {
@@ -303,7 +305,8 @@ void break_even(const PlanArgs& args, const Plan& plan, const std::string& name,
   print(args.json ? json : break_even_text(plan, map, document_sentences(object)));
 }
 
-// Returns the launch line of the answer, and the flags that turn the answer into each of its neighbours.
+// Returns the launch line of the answer, and the flags that turn the answer into each of its neighbours that
+// is worth its price.
 std::string flags_text(const PlanReport& report) {
   const Plan& plan = *report.plan;
   if (!report.result.best) return "";
@@ -311,10 +314,10 @@ std::string flags_text(const PlanReport& report) {
   std::string text = launch_text(best), changes;
   for (const Marginal& one : report.advice.marginals) {
     const Scenario other = sized(plan, *one.candidate);
-    if (changed_flags(best, other).empty()) continue;
-    changes += flags_line(one.what, best, other) + "      " + plan.minimize + " " +
-               format_number(one.objective.mean) + " more, " + kFrontMetric + " " +
-               format_number(one.quality.mean) + " more\n";
+    if (!is_worth_buying(one) || changed_flags(best, other).empty()) continue;
+    changes += flags_line(step_text(one.what), best, other) + "      " + metric_title(kFrontMetric) + " " +
+               change_text(kFrontMetric, one.quality) + " for " + metric_title(plan.minimize) + " " +
+               change_text(plan.minimize, one.objective) + "\n";
   }
   if (!changes.empty()) text += kFlagsTitle + changes;
   return text.empty() ? "" : "\n" + text;

@@ -59,7 +59,7 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
   };
   const RunResult result = simulate(scenario, requests_at_once(contexts_of(args)), hooks);
   const TurnRecord& turn = result.turns.front();
-  const LoneRestore alone = lone_restore(machine, contexts_of(args), tier);
+  const LoneRestore alone = lone_restore(machine, scenario.serving, contexts_of(args), tier);
   if (!alone.restoration.fused) {
     timeline.push_back({{"stream", "compute"},
                         {"layer", -1},
@@ -71,7 +71,7 @@ Json policy_entry(const RestoreArgs& args, const std::string& policy) {
                 {"restore_s", turn.ttft_s - alone.prefill_s},
                 {"prefill_s", alone.prefill_s},
                 {"ttft_s", turn.ttft_s}};
-  const Json closed_form = closed_form_entry(args, machine, policy, tier);
+  const Json closed_form = closed_form_entry(args, machine, scenario);
   for (const auto& [key, value] : closed_form.items()) {
     if (key == "notes") entry["timeline"] = timeline;
     entry[key] = value;

@@ -109,6 +109,14 @@ void Sessions::cut(Runs& runs, int64_t tokens, uint32_t session, bool stays_vali
   runs = std::move(left);
 }
 
+// Returns the tokens of a turn's history that remain if serving.overflow cuts it to fit max_model_len.
+int64_t Sessions::kept_history(int64_t history, const Turn& turn) const {
+  if (serving_.overflow != Overflow::truncate) return history;
+  const int64_t window = max_model_len_ - turn.output_tokens;
+  while (history > 0 && history + turn.input_tokens > window) history /= 2;
+  return history;
+}
+
 int64_t Sessions::output_tokens(const Turn& turn, int64_t prompt_tokens, bool is_whole_prompt) const {
   const int64_t room = max_model_len_ - prompt_tokens;
   const bool is_cut = serving_.overflow == Overflow::truncate && is_whole_prompt && room > 0;
@@ -127,7 +135,7 @@ TurnText Sessions::open(const Arrival& arrival, std::vector<Cut>* cuts) const {
   if (serving_.overflow == Overflow::truncate && pieces.empty()) {
     const int64_t window = max_model_len_ - turn.output_tokens;
     const int64_t before = history;
-    while (history > 0 && history + input > window) history /= 2;
+    history = kept_history(history, turn);
     while (input > window && window > 0) input /= 2;
     text.was_cut = history < before;
     text.truncated = text.was_cut || input < turn.input_tokens;
@@ -246,12 +254,14 @@ uint32_t Sessions::end_unanswered(const Arrival& arrival, TurnRecord record, dou
   const uint32_t unborn = arrivals.refused(arrival, now_s, &unborn_turns);
   end(arrival.session);
   recorder.turn(record);
+  if (unborn_turns.empty()) return unborn;
   const std::span<const Turn> turns = workload_.turns_of(workload_.sessions[arrival.session]);
+  const std::vector<int64_t> histories = workload_.histories_of(workload_.sessions[arrival.session]);
   record.retries = record.abandoned = 0;
-  record.history_tokens = 0;
   record.earlier_s = record.e2el_s = 0;
   for (uint32_t i : unborn_turns) {
     record.turn = i;
+    record.history_tokens = static_cast<uint32_t>(kept_history(histories[i], turns[i]));
     record.input_tokens = turns[i].input_tokens;
     record.output_tokens = turns[i].output_tokens;
     recorder.turn(record);

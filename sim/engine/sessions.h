@@ -79,6 +79,7 @@ class Sessions {
   Key own_text(uint32_t session, uint32_t number) const;
   void cut(Runs& runs, int64_t tokens, uint32_t session, bool stays_valid, std::vector<Cut>* cuts) const;
   void remember(const Arrival& arrival, Runs runs);
+  int64_t kept_history(int64_t history, const Turn& turn) const;
   // Returns the length of the turn's answer. With serving.overflow `truncate`, if the workload's source gives
   // whole prompts, the answer ends at max_model_len, as in engines unless the request sets a length.
   int64_t output_tokens(const Turn& turn, int64_t prompt_tokens, bool is_whole_prompt) const;

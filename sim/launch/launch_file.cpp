@@ -53,9 +53,22 @@ std::string names_of(const std::vector<ManifestEngine>& engines) {
       "DynamoGraphDeployment that runs an engine, or values of vLLM's production stack or of llm-d");
 }
 
+// Throws InputError if the manifest runs no engine, or not the engine that `file` names, because a server has
+// 0 replicas.
+void refuse_stopped(const Manifest& manifest, const FileName& file) {
+  const auto is_meant = [&](const auto& one) { return file.engine.empty() || one.name == file.engine; };
+  if (std::any_of(manifest.engines.begin(), manifest.engines.end(), is_meant)) return;
+  for (const StoppedServer& one : manifest.stopped) {
+    if (!is_meant(one)) continue;
+    throw InputError("--from: " + one.place + ": found 0 replicas of " + one.name +
+                     ", so no engine runs; allowed: at least 1");
+  }
+}
+
 // Returns the engine that `file` names, or the manifest's only engine.
 const ManifestEngine& chosen(const Manifest& manifest, const FileName& file) {
   const std::vector<ManifestEngine>& engines = manifest.engines;
+  refuse_stopped(manifest, file);
   if (engines.empty()) refuse_without_engine(manifest, file.path);
   const ManifestEngine* found = nullptr;
   for (const ManifestEngine& one : engines) {

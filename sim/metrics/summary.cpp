@@ -152,17 +152,18 @@ class Summary {
     std::string bound = "none";
   };
 
-  // Returns the offered load of the busiest resource: the work that arrives per second divided by the work
-  // that the resource can do per second. For GPUs, the work of a turn is gpu_s_of_turn plus the computation
-  // of restorations; for a link, the mean work per turn in this run.
+  // Returns the offered load of the busiest resource: the work that arrives per second, whether it is served
+  // or not, divided by the work that the resource can do per second. For GPUs, the work of a turn is
+  // gpu_s_of_turn plus the computation of restorations; for a link, the mean work per turn in this run.
   Offered offered() const {
-    const double served = answered_turns();
+    const double served = turns_worth_of_work();
     Offered found;
-    if (!(served > 0) || !(facts_.offered_turns_per_s > 0) || !facts_.gpu_s_of_turn) return found;
+    if (recorded_.turns.empty() || !(facts_.offered_turns_per_s > 0) || !facts_.gpu_s_of_turn) return found;
     const auto nodes = static_cast<double>(facts_.replicas);
-    const double gpu_s = facts_.gpu_s_of_turn(mean_turn()) + recorded_.restore_compute_s / served;
+    const double restore_s = served > 0 ? recorded_.restore_compute_s / served : 0;
+    const double gpu_s = facts_.gpu_s_of_turn(mean_turn()) + restore_s;
     found = {facts_.offered_turns_per_s * gpu_s / nodes, std::string(kResourceNames[index(Resource::gpu)])};
-    for (std::size_t i = 0; i < kResourceCount; ++i) {
+    for (std::size_t i = 0; i < kResourceCount && served > 0; ++i) {
       if (i == index(Resource::gpu)) continue;
       const double busy_s = recorded_.busy[i].integral(facts_.duration_s) / links_of(i);
       const double of_link = facts_.offered_turns_per_s * busy_s / served;
@@ -176,18 +177,44 @@ class Summary {
                                              [](const TurnRecord& turn) { return turn.answered(); }));
   }
 
-  // REQUIRES: at least one turn is answered.
-  MeanTurn mean_turn() const {
-    MeanTurn mean;
+  struct Prompts {
+    double tokens = 0, computed_tokens = 0;
+  };
+
+  Prompts answered_prompts() const {
+    Prompts prompts;
     for (const TurnRecord& turn : recorded_.turns) {
       if (!turn.answered()) continue;
-      const double prompt_tokens = static_cast<double>(turn.history_tokens) + turn.input_tokens;
-      mean.prompt_tokens += prompt_tokens;
-      mean.output_tokens += turn.output_tokens;
-      mean.computed_tokens += prompt_tokens - turn.hit_tokens;
+      const double tokens = static_cast<double>(turn.history_tokens) + turn.input_tokens;
+      prompts.tokens += tokens;
+      prompts.computed_tokens += tokens - turn.hit_tokens;
     }
-    const double served = answered_turns();
-    return {mean.prompt_tokens / served, mean.output_tokens / served, mean.computed_tokens / served};
+    return prompts;
+  }
+
+  // Returns how many turns the work that the machine did corresponds to: the answered turns, and the attempts
+  // that clients abandoned by the prompt tokens that were computed for them.
+  double turns_worth_of_work() const {
+    const double computed_tokens = answered_prompts().computed_tokens;
+    const auto wasted_tokens = static_cast<double>(recorded_.wasted_prompt_tokens);
+    return answered_turns() * (computed_tokens > 0 ? 1 + wasted_tokens / computed_tokens : 1);
+  }
+
+  // Returns the mean over all turns that were asked for, because the unanswered ones may be longer than the
+  // others. An unanswered turn is assumed to reuse the same share of its prompt as the answered turns.
+  // REQUIRES: there is a turn.
+  MeanTurn mean_turn() const {
+    double prompt_tokens = 0, output_tokens = 0;
+    for (const TurnRecord& turn : recorded_.turns) {
+      prompt_tokens += static_cast<double>(turn.history_tokens) + turn.input_tokens;
+      output_tokens += turn.output_tokens;
+    }
+    const Prompts answered = answered_prompts();
+    const double computed_share = answered.tokens > 0 ? answered.computed_tokens / answered.tokens : 1;
+    const double computed_tokens =
+        answered.computed_tokens + (prompt_tokens - answered.tokens) * computed_share;
+    const auto all = static_cast<double>(recorded_.turns.size());
+    return {prompt_tokens / all, output_tokens / all, computed_tokens / all};
   }
 
   void add_offered_load() {

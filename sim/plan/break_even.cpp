@@ -69,7 +69,7 @@ Contestant fight(const Plan& plan, const Duel& duel, const std::string& policy) 
     make_room(contexts, tier, scenario);
     if (contexts.count == 1) {
       const Machine machine(scenario, contexts.tokens, contexts.tokens);
-      const LoneRestore alone = lone_restore(machine, contexts, tier);
+      const LoneRestore alone = lone_restore(machine, scenario.serving, contexts, tier);
       contestant.closed_form_ttft_s = api_s(scenario.serving, contexts) + alone.restore_s + alone.prefill_s;
     }
     const RunResult result = simulate(scenario, requests_at_once(contexts));

@@ -1,7 +1,9 @@
 #include "run/lone_restore.h"
 
 #include <algorithm>
+#include <vector>
 
+#include "engine/step_time.h"
 #include "run/engine_memory.h"
 
 namespace kvcap {
@@ -15,10 +17,25 @@ void make_room(const StoredContexts& contexts, Tier tier, Scenario& scenario) {
   serving.kv_capacity_tokens = roomy_kv_capacity_tokens(scenario, contexts.count, *serving.max_model_len);
 }
 
-LoneRestore lone_restore(const Machine& machine, const StoredContexts& contexts, Tier tier) {
+namespace {
+
+// Returns the seconds of the step that computes the new tokens after a context on the GPU. An engine may
+// compute a single new token as a decode.
+double new_tokens_s(const Machine& machine, const ServingOptions& serving, const StoredContexts& contexts) {
+  const StepTime step_time(machine.cost(), {}, serving);
+  std::vector<PrefillChunk> chunks;
+  Decodes decodes;
+  step_time.add_slice(contexts.new_tokens, contexts.tokens, chunks, decodes);
+  return chunks.empty() ? step_time.mixed_s(chunks, decodes, 1) : machine.cost().prefill_s(chunks.front());
+}
+
+}  // namespace
+
+LoneRestore lone_restore(const Machine& machine, const ServingOptions& serving,
+                         const StoredContexts& contexts, Tier tier) {
   const CostModel& cost = machine.cost();
   const Policy& policy = machine.policy();
-  LoneRestore alone{.prefill_s = cost.prefill_s({contexts.new_tokens, contexts.tokens})};
+  LoneRestore alone{.prefill_s = new_tokens_s(machine, serving, contexts)};
   if (policy.traits().reuse == Reuse::everything) return alone;
   if (policy.traits().reuse == Reuse::stored) {
     const Hit hit{.tier = tier, .tokens = contexts.tokens};

@@ -14,9 +14,10 @@ void make_room(const StoredContexts& contexts, Tier tier, Scenario& scenario);
 struct LoneRestore {
   Restoration restoration;  // empty if the context is recomputed or is already on the GPU
   double restore_s = 0;     // not including the prefill of the new tokens
-  double prefill_s = 0;     // prefill of the new tokens
+  double prefill_s = 0;     // prefill of the new tokens by an engine that holds the context
 };
 // Returns the restoration of one of the contexts from `tier`.
-LoneRestore lone_restore(const Machine& machine, const StoredContexts& contexts, Tier tier);
+LoneRestore lone_restore(const Machine& machine, const ServingOptions& serving,
+                         const StoredContexts& contexts, Tier tier);
 
 }  // namespace kvcap

@@ -101,10 +101,14 @@ Comparison::Comparison(std::vector<Setting> settings, std::vector<Difference> di
     least_truncated_ = std::min(least_truncated_, setting.share("truncated"));
   }
   if (!settings_.empty()) targets_ = targets_of(settings_);
-  std::copy_if(real_.begin(), real_.end(), std::back_inserter(eligible_), [&](const Setting& one) {
-    return !one.is_saturated() && !one.is_undecided() && one.unanswered_share() <= kFewUnanswered &&
-           one.share("abandoned") < kFewCut && one.share("truncated") < least_truncated_ + kFewCut;
-  });
+  std::copy_if(real_.begin(), real_.end(), std::back_inserter(eligible_),
+               [&](const Setting& one) { return is_eligible_so_far(one) && !one.is_undecided(); });
+}
+
+bool Comparison::is_eligible_so_far(const Setting& setting) const {
+  return !setting.result->is_bound && !setting.is_saturated() &&
+         setting.unanswered_share() <= kFewUnanswered && setting.share("abandoned") < kFewCut &&
+         setting.share("truncated") < least_truncated_ + kFewCut;
 }
 
 bool Comparison::is_eligible(const Setting& setting) const {

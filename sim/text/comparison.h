@@ -62,6 +62,8 @@ class Comparison {
   // serves the others fast.)
   const std::vector<Setting>& eligible() const { return eligible_; }
   bool is_eligible(const Setting& setting) const;
+  // True iff the setting is eligible, or would be if its run were long enough to tell.
+  bool is_eligible_so_far(const Setting& setting) const;
   // Return the settings that can be built, and those of them that are not saturated.
   const std::vector<Setting>& real() const { return real_; }
   std::vector<Setting> unsaturated() const;

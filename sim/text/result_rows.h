@@ -29,12 +29,18 @@ using ResultSentence = Sentence<ResultSubject>;
 bool knows(const ResultSubject& s, std::string_view metric);
 std::span<const PlaceOfText<ResultSubject>> places_of(const ResultSubject& s);
 
+// Beginnings of clauses on all settings together. A sentence that begins with one of them has a capital.
+inline constexpr std::string_view kEvery = "every setting ", kAll = "all ";
+
 // ---- conditions ----
 
 inline constexpr double kNearLimit = 0.5;  // a resource below this busy share is not a bottleneck
 inline constexpr std::string_view kTail = "p99_ttft_ms", kMean = "mean_ttft_ms",
                                   kStored = "stored_bytes_per_token", kHourly = "cost.usd_per_hour",
                                   kOfferedBoundBy = "offered_bound_by";
+// The metrics that users notice or pay for; the headline is a difference in one of them.
+inline constexpr std::string_view kFelt[] = {kTail,          kMean,       "p99_itl_ms",
+                                             "mean_e2el_ms", kOutputCost, "output_throughput"};
 
 inline bool is_alike(double ratio) { return std::abs(ratio - 1) < kNoticeableShare; }
 inline double mean_loss_ms(const ResultSubject& s) { return s.number(kMean) - s.other->number(kMean); }
@@ -80,6 +86,8 @@ bool all_overloaded(const ResultSubject& s);
 // no setting has a noticeable share, and few_unanswered() is empty if one has.
 std::string unanswered(const ResultSubject& s);
 std::string few_unanswered(const ResultSubject& s);
+// Whether any setting answers a turn.
+bool any_answers(const ResultSubject& s);
 std::string abandoned(const ResultSubject& s);
 std::string truncated(const ResultSubject& s);
 
@@ -111,7 +119,9 @@ inline constexpr ResultSentence kTroubles[] = {
     {"{left} cannot serve this load: clients give up",
      [](const ResultSubject& s) { return !left_by_clients(s).empty(); }},
     {"{unanswered} of the turns, and latencies are those of the others",
-     [](const ResultSubject& s) { return !unanswered(s).empty(); }},
+     [](const ResultSubject& s) { return !unanswered(s).empty() && any_answers(s); }},
+    {"{unanswered} of the turns",
+     [](const ResultSubject& s) { return !unanswered(s).empty() && !any_answers(s); }},
     {"{abandoned} of the turns", [](const ResultSubject& s) { return !abandoned(s).empty(); }},
     {"{truncated} of the turns", [](const ResultSubject& s) { return !truncated(s).empty(); }},
     {"{undecided} ran too briefly to tell whether the load can be served: lengthen the run ({longer run})",
@@ -252,7 +262,11 @@ inline constexpr ResultSentence kBytes[] = {
 // runs whenever a sequence is active.
 inline constexpr ResultSentence kBottleneck[] = {
     {"This load is {offered} of what {offered resource} can serve with {one}, at any latency.",
-     [](const ResultSubject& s) { return bottleneck_of(s, kOfferedBoundBy) != nullptr; },
+     [](const ResultSubject& s) {
+       // The closed form assumes full batches, so it may miss that a saturated machine cannot serve the load.
+       const bool contradicts = s.one.is_saturated() && s.number("offered_load") < 1;
+       return bottleneck_of(s, kOfferedBoundBy) != nullptr && !contradicts;
+     },
      {"offered_load", kOfferedBoundBy}},
     {"No resource of {one} is near its limit; the busiest is {resource} ({busy} of the time).",
      [](const ResultSubject& s) { return bottleneck_of(s) && busy_share(s) < kNearLimit; },

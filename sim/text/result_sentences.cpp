@@ -2,8 +2,8 @@
 #include "text/result_sentences.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <iterator>
 
 #include "base/text/format.h"
 #include "base/text/joined.h"
@@ -25,7 +25,11 @@ ResultSubject first_of_all(const Comparison& all) { return {all, all.settings().
 // Returns one sentence that lists what is wrong with the settings, the worst first; "" if nothing is wrong.
 std::string trouble_of(const Comparison& all) {
   const std::vector<std::string> clauses = all_said(kTroubles, first_of_all(all));
-  return clauses.empty() ? "" : joined(clauses, "; ") + ".";
+  if (clauses.empty()) return "";
+  std::string text = joined(clauses, "; ") + ".";
+  // Labels keep their case.
+  if (text.starts_with(kEvery) || text.starts_with(kAll)) text.front() = text.front() == 'e' ? 'E' : 'A';
+  return text;
 }
 
 std::string target_of(const Comparison& all) {
@@ -203,10 +207,6 @@ void explain_several(const Comparison& all, std::vector<std::string>& paragraphs
   add(paragraphs, {reason});
 }
 
-// The metrics that users notice or pay for; the headline is a difference in one of them.
-constexpr std::array<std::string_view, 6> kFelt = {kTail,          kMean,       "p99_itl_ms",
-                                                   "mean_e2el_ms", kOutputCost, "output_throughput"};
-
 struct Decided {
   Setting better, worse;
   Difference difference;  // better - worse
@@ -236,7 +236,7 @@ std::optional<Decided> decided(const Comparison& all, const Difference& paired) 
 std::optional<Decided> largest_decided(const Comparison& all) {
   std::optional<Decided> largest;
   for (const Difference& paired : all.differences()) {
-    if (std::find(kFelt.begin(), kFelt.end(), paired.metric) == kFelt.end()) continue;
+    if (std::find(std::begin(kFelt), std::end(kFelt), paired.metric) == std::end(kFelt)) continue;
     const std::optional<Decided> one = decided(all, paired);
     if (one && (!largest || one->size > largest->size)) largest = one;
   }

@@ -49,7 +49,8 @@ std::string labels_of(const Comparison& all, Is is) {
   for (const Setting& setting : all.settings())
     if (is(setting)) labels.push_back(setting.label);
   const bool are_all = labels.size() > kFew && labels.size() == all.settings().size();
-  return are_all ? "All " + std::to_string(labels.size()) + " settings" : few_of(std::move(labels));
+  return are_all ? std::string(kAll) + std::to_string(labels.size()) + " settings"
+                 : few_of(std::move(labels));
 }
 bool clients_leave(const Setting& one) {
   return one.result->text("stable.reason").starts_with(kClientsGiveUp);
@@ -209,7 +210,7 @@ std::string shares_text(const Comparison& all, std::initializer_list<SharedVerb>
     }
   }
   const bool is_one = alike.size() == 1 && items.size() == all.settings().size() && items.size() > 1;
-  return is_one ? "Every setting" + alike.front() : listed(items);
+  return is_one ? std::string(kEvery) + alike.front().substr(1) : listed(items);
 }
 
 std::string unanswered_text(const Comparison& all) {
@@ -227,6 +228,10 @@ std::string unanswered(const ResultSubject& s) {
 }
 std::string few_unanswered(const ResultSubject& s) {
   return any_leaves_many(s.all) ? "" : unanswered_text(s.all);
+}
+bool any_answers(const ResultSubject& s) {
+  const std::vector<Setting>& all = s.all.settings();
+  return std::any_of(all.begin(), all.end(), [](const Setting& one) { return one.number("completed") > 0; });
 }
 std::string abandoned(const ResultSubject& s) {
   return shares_text(s.all, {{"abandoned", "makes clients abandon"}}, kFewCut);

@@ -141,15 +141,16 @@ void require_room(const LoneContext& asked, const Machine& machine, const std::s
   }
 }
 
-Json closed_form_entry(const LoneContext& asked, const Machine& machine, const std::string& policy,
-                       Tier tier) {
-  const LoneRestore alone = lone_restore(machine, contexts_of(asked), tier);
+Json closed_form_entry(const LoneContext& asked, const Machine& machine, const Scenario& scenario) {
+  const std::string& policy = scenario.policy.name;
+  const Tier tier = scenario.policy.tiers->front().kind;
+  const LoneRestore alone = lone_restore(machine, scenario.serving, contexts_of(asked), tier);
   const Restoration& restoration = alone.restoration;
   double flops = 0;
   const char* bound = "balanced";
   if (!restoration.empty()) {
     flops = restore_flops(restoration, machine.cost());
-    bound = bound_of(restoration, machine, tier, alone.prefill_s);
+    bound = bound_of(restoration, machine, tier, machine.cost().prefill_s({asked.new_tokens, asked.tokens}));
   } else if (machine.policy().traits().reuse != Reuse::everything) {
     flops = recompute_flops(asked, machine);
     bound = "compute";

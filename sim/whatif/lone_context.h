@@ -41,8 +41,8 @@ std::vector<std::string> leave_out_refusing(const Scenario& scenario, std::vecto
 void require_room(const LoneContext& asked, const Machine& machine, const std::string& policy);
 
 // Returns the closed form of a restoration as a member of "policies" of kvcap.restore/1, without the members
-// that need a simulation: restore_s, ttft_s and timeline.
+// that need a simulation: restore_s, ttft_s and timeline. `scenario`: from lone_scenario().
 nlohmann::ordered_json closed_form_entry(const LoneContext& asked, const Machine& machine,
-                                         const std::string& policy, Tier tier);
+                                         const Scenario& scenario);
 
 }  // namespace kvcap

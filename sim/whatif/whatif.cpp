@@ -168,7 +168,7 @@ Json policy_answer(const LoneContext& asked, const std::string& policy) {
     const Scenario scenario = lone_scenario(asked, policy);
     const Machine machine(scenario, asked.tokens, asked.tokens);
     require_room(asked, machine, policy);
-    return closed_form_entry(asked, machine, policy, scenario.policy.tiers->front().kind);
+    return closed_form_entry(asked, machine, scenario);
   } catch (const InputError& error) {
     return {{"policy", policy}, {"refusal", error.what()}};
   }

@@ -38,8 +38,14 @@ struct ManifestEngine {
   std::vector<std::string> notes = {};
 };
 
+// An object, service or model that is not read because it has 0 replicas.
+struct StoppedServer {
+  std::string name, place;  // place: of the number of replicas
+};
+
 struct Manifest {
   std::vector<ManifestEngine> engines;
+  std::vector<StoppedServer> stopped;
   std::vector<std::string> others;           // kinds of objects without an engine
   std::map<std::string, std::string> files;  // contents of files in ConfigMaps, by file name
 };

@@ -42,6 +42,8 @@ bool add_kubernetes(const ManifestItem& object, const ConfigMaps& maps, Manifest
   }
   const ManifestItem pod = pod_template(object), size = object["spec"]["leaderWorkerTemplate"]["size"];
   frame.instances = count_of(object["spec"]["replicas"]);
+  if (pod.exists() && frame.instances.count == 0)
+    manifest.stopped.push_back({frame.name, frame.instances.place});
   if (!pod.exists() || frame.instances.count == 0) return false;
   frame.role = role_of(pod["metadata"]["labels"]["llm-d.ai/role"].text());
   if (size.exists()) {
@@ -68,13 +70,20 @@ bool add_dynamo(const ManifestItem& object, const ConfigMaps& maps, Manifest& ma
   const std::size_t before = manifest.engines.size();
   for (const auto& [name, service] : spec["services"].members()) {
     const ContainerFrame frame = frame_of(name, service);
-    if (frame.instances.count == 0) continue;
+    if (frame.instances.count == 0) {
+      manifest.stopped.push_back({name, frame.instances.place});
+      continue;
+    }
     const ManifestItem container = service["extraPodSpec"]["mainContainer"];
     if (auto engine = engine_of(container, frame, maps)) manifest.engines.push_back(std::move(*engine));
   }
   for (const ManifestItem& component : spec["components"].elements()) {
     const ContainerFrame frame = frame_of(component["name"].text(), component);
-    if (frame.instances.count > 0) add_pod(component["podTemplate"]["spec"], frame, maps, manifest);
+    if (frame.instances.count == 0) {
+      manifest.stopped.push_back({frame.name, frame.instances.place});
+      continue;
+    }
+    add_pod(component["podTemplate"]["spec"], frame, maps, manifest);
   }
   return manifest.engines.size() > before;
 }

@@ -186,7 +186,11 @@ bool add_production_stack(const ManifestItem& values, Manifest& manifest) {
   if (all.exists() && !all.is_on()) return true;
   for (const ManifestItem& model : spec["modelSpec"].elements()) {
     const bool is_off = model["enabled"].exists() && !model["enabled"].is_on();
-    if (is_off || model["replicaCount"].count(1) == 0) continue;
+    if (is_off) continue;
+    if (const ManifestItem count = model["replicaCount"]; count.count(1) == 0) {
+      manifest.stopped.push_back({model["name"].text(), count.place()});
+      continue;
+    }
     if (auto engine = stack_engine(values, model)) manifest.engines.push_back(std::move(*engine));
   }
   return true;
@@ -199,7 +203,11 @@ bool add_modelservice(const ManifestItem& values, Manifest& manifest) {
     const ManifestItem sizes = part["parallelism"], workers = sizes["workers"];
     // By default, the chart starts one decode server and no prefill server.
     const int64_t count = replicas.count(role_of(name) == ServerRole::decode ? 1 : 0);
-    if (!part.exists() || (create.exists() && !create.is_on()) || count == 0) continue;
+    if (!part.exists() || (create.exists() && !create.is_on())) continue;
+    if (count == 0) {
+      if (replicas.exists()) manifest.stopped.push_back({name, replicas.place()});
+      continue;
+    }
     ContainerFrame frame{.name = name,
                          .instances = {.count = count, .place = replicas.place()},
                          .nodes = {.count = workers.count(1), .place = workers.place()},

@@ -105,6 +105,10 @@ void add_targets(Page& page, const PlanReport& report, const Candidate& candidat
               value_text(target.metric, candidate.metric(target.metric)) +
               ", wanted: " + target_text(target));
   }
+  const MeanInterval load = candidate.metric("offered_load");
+  if (candidate.reason == "unstable" && load.mean > 1)
+    page.line("  " + metric_title("offered_load") + " " + value_text("offered_load", load) +
+              ", wanted: less than 100 %");
   for (const std::string_view metric : kUnserved) {
     const double turns = candidate.metric(std::string(metric)).mean;
     if (turns > 0) page.line("  " + std::string(metric) + " " + format_number(turns) + " turns a run");

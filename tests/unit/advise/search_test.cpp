@@ -230,6 +230,20 @@ TEST(PlanSearch, CountsWhatIsUnstableAsMissingEverythingByFar) {
   EXPECT_GT(total_violation(plan, one), 1e5);
 }
 
+// The latencies of a saturated machine show how long it ran, not how far it is from serving the load.
+TEST(PlanSearch, OfSaturatedMachinesThatWithTheLeastOfferedLoadIsNearest) {
+  const Plan plan = plan_of({}, 1000);
+  const auto saturated = [](double p99_ttft_ms, double offered_load) {
+    Candidate one;
+    one.reason = "unstable";
+    one.runs.emplace_back().metrics = {{"p99_ttft_ms", p99_ttft_ms}, {"offered_load", offered_load}};
+    return one;
+  };
+  EXPECT_LT(total_violation(plan, saturated(9000, 1.2)), total_violation(plan, saturated(100, 1.9)));
+  EXPECT_LT(total_violation(plan, saturated(100, 1.2)), total_violation(plan, saturated(9000, 1.2)));
+  EXPECT_GT(total_violation(plan, saturated(100, 0.5)), 1e5);
+}
+
 // One GPU does not hold the weights, and from the fourth on the target is met: four are bought.
 TEST(PlanSearch, LooksBetweenWhatCannotRunAndWhatMeets) {
   const auto formula = [](const Values& v) -> Served {

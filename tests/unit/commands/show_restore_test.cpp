@@ -353,6 +353,29 @@ TEST_F(Cli, RestoresOneContextWithEveryPolicy) {
   }
 }
 
+// An engine computes a single new token as a decode, which is no reason for a restoration to take less than
+// no time, or less than its link needs. A fused restoration loads while it computes the new tokens.
+TEST_F(Cli, NoRestorationTakesLessTimeThanItsLoads) {
+  for (const char* tokens : {"1", "2", "16"}) {
+    const Outcome outcome = kvcap({"restore", "--model", "llama-3.1-8b", "--hardware", "h100-sxm", "--tokens",
+                                   "8192", "--new-tokens", tokens, "--json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    constexpr double kBytesPerS = 14.2e9, kRounding_s = 1e-9;
+    for (const Json& entry : Json::parse(outcome.out)["policies"]) {
+      const std::string where = entry["policy"].get<std::string>() + " " + tokens;
+      const double restore_s = entry["restore_s"], ttft_s = entry["ttft_s"];
+      const double loads_s =
+          entry["is_bound"].get<bool>() ? 0 : entry["read_bytes"].get<double>() / kBytesPerS;
+      EXPECT_GE(restore_s, -kRounding_s) << where;
+      EXPECT_GE(ttft_s, loads_s - kRounding_s) << where;
+      if (entry["timeline"].back()["what"] == "prefill of all layers") {
+        EXPECT_GE(restore_s, loads_s - kRounding_s) << where;
+      }
+      EXPECT_NEAR(restore_s, entry["closed_form_restore_s"].get<double>(), 0.02 * ttft_s) << where;
+    }
+  }
+}
+
 // Without --policy all policies that serve the model come, and the others are named.
 TEST_F(Cli, RestoresAModelWithStatesByThePoliciesThatServeIt) {
   const std::vector<std::string> command = {"restore",

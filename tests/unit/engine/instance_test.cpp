@@ -102,6 +102,26 @@ TEST(Instance, RefusesATurnThatCanNeverFitAndEndsItsSession) {
   EXPECT_EQ(engine.result.number("completed"), 2);
 }
 
+// The offered load counts turns that never arrive, with the histories that they would have.
+TEST(Instance, RecordsTheTurnsThatNeverArriveWithTheirHistories) {
+  Scenario small = scenario("recompute");
+  small.serving.max_queued_turns = 0;
+  small.serving.max_num_seqs = 1;
+  Workload workload = asks({{0, 100, 500}});
+  workload.turns.insert(workload.turns.end(), {{50, 5, 0.1}, {60, 7, 1}, {70, 9, 1}});
+  workload.sessions.push_back({.first_turn = 1, .turn_count = 3, .context_tokens = 40});
+  const Engine engine = serve(small, workload);
+  EXPECT_EQ(engine.result.number("rejected"), 3);
+  const auto& turns = engine.result.turns;
+  ASSERT_EQ(turns.size(), 4U);
+  EXPECT_EQ(turns[1].history_tokens, 40U);
+  EXPECT_EQ(turns[2].history_tokens, 95U);
+  EXPECT_EQ(turns[3].history_tokens, 162U);
+  EXPECT_EQ(turns[3].input_tokens, 70U);
+  small.serving.max_model_len = 200;
+  EXPECT_EQ(serve(small, workload).result.turns[3].history_tokens, 81U) << "half, to fit the window";
+}
+
 TEST(Instance, DropsTheOldestHalfOfAHistoryThatOutgrowsTheWindow) {
   Scenario window = scenario("kv_offload");
   window.serving.max_model_len = 1000;

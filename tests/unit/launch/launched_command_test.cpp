@@ -43,7 +43,7 @@ TEST_F(Launched, CompareStartsFromALineAndNamesWhatEachFlagGains) {
           .out;
   EXPECT_TRUE(has(stock,
                   "Flags to change, with the predicted gain:\n"
-                  "  vllm_offload: --kv-offloading-size 20\n      mean TTFT "))
+                  "  vllm_offload: --kv-offloading-size 20\n      so far mean TTFT "))
       << stock;
 }
 

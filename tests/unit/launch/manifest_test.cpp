@@ -441,6 +441,21 @@ TEST_F(Manifests, WithoutAnEngineAreRefusedWithTheirKinds) {
                   "modelSpec[0].modelURL: found no value, allowed: the name of a model"));
 }
 
+TEST_F(Manifests, WhoseOnlyEnginesHaveNoReplicasSaySo) {
+  const std::string stopped =
+      "kind: Deployment\nmetadata: {name: chat}\nspec:\n  replicas: 0\n  template: {spec: {containers: "
+      "[{command: [vllm, serve, Qwen/Qwen3-8B]}]}}\n";
+  const std::string said =
+      "--from: a.yaml:4: spec.replicas: found 0 replicas of chat, so no engine runs; allowed: at least 1";
+  EXPECT_EQ(refused(stopped), said);
+  EXPECT_EQ(refused(stopped + "---\nkind: Service\n"), said);
+  EXPECT_EQ(read(stopped + "---\n" + pod("command: [vllm, serve, Qwen/Qwen3-32B]")).model, "qwen3-32b")
+      << "another engine runs";
+  EXPECT_EQ(refused("servingEngineSpec: {modelSpec: [{name: a, replicaCount: 0, modelURL: x}]}\n"),
+            "--from: a.yaml:1: servingEngineSpec.modelSpec[0].replicaCount: found 0 replicas of a, so no "
+            "engine runs; allowed: at least 1");
+}
+
 TEST_F(Manifests, WithPlaceholdersOfTemplatesAreRefusedWithTheirPlace) {
   EXPECT_EQ(refused("kind: Pod\nspec:\n  {{- if .Values.x }}\n  a: 1\n"),
             "--from: a.yaml:3: found a template with placeholders {{ }}, allowed: a manifest, as helm "

@@ -338,6 +338,56 @@ TEST(Recorder, TheOfferedLoadIsThatOfTheBusiestResource) {
   EXPECT_EQ(text(of_two, "offered_bound_by"), "gpu");
 }
 
+// Half of the turns have no answer. They ask for 300 tokens of prompt and 41 of output each; those that have
+// an answer for 100 and 11, and find half of their prompts stored. The clients' attempts waste as many
+// computed prompt tokens as the answers take.
+TEST(Recorder, TheOfferedLoadIsThatOfAllTurnsThatWereAskedFor) {
+  for (const bool is_rejected : {false, true}) {
+    Recorder recorder(0);
+    for (uint32_t i = 0; i < 10; ++i) {
+      TurnRecord one = turn(i, 0, i / 2.0, 0.1);
+      one.hit_tokens = one.history_tokens = 50;
+      one.input_tokens = 50;
+      recorder.turn(one);
+      TurnRecord other = turn(100 + i, 0, i / 2.0, 0.1);
+      other.history_tokens = 100;
+      other.input_tokens = 200;
+      other.output_tokens = 41;
+      (is_rejected ? other.rejected : other.failed) = true;
+      recorder.turn(other);
+    }
+    recorder.wasted(500, 0);
+    recorder.busy(Resource::ssd_read, 10, 0, 20);
+    RunFacts f = facts();
+    f.duration_s = 20;
+    f.offered_turns_per_s = 2;
+    f.gpu_s_of_turn = [](const MeanTurn& mean) {
+      EXPECT_DOUBLE_EQ(mean.prompt_tokens, 200);
+      EXPECT_DOUBLE_EQ(mean.output_tokens, 26);
+      EXPECT_TRUE(mean.computed_tokens == 100 || mean.computed_tokens == 0) << "0: of the answers alone";
+      return 0.3;
+    };
+    const RunResult result = recorder.finish(f);
+    // 10 s of the SSDs are the work of 20 turns.
+    EXPECT_NEAR(result.number("offered_load"), 2 * 0.5, 1e-9);
+    EXPECT_EQ(text(result, "offered_bound_by"), "ssd_read");
+  }
+}
+
+TEST(Recorder, TheOfferedLoadIsKnownWithoutAnAnswer) {
+  Recorder recorder(0);
+  for (uint32_t i = 0; i < 10; ++i) {
+    TurnRecord one = turn(i, 0, i / 2.0, 0.1);
+    one.failed = true;
+    recorder.turn(one);
+  }
+  RunFacts f = facts();
+  f.duration_s = 20;
+  f.offered_turns_per_s = 2;
+  f.gpu_s_of_turn = [](const MeanTurn& mean) { return mean.computed_tokens / 200; };
+  EXPECT_DOUBLE_EQ(recorder.finish(f).number("offered_load"), 2 * 0.5);
+}
+
 // Two turns a second, each with 0.8 s of the GPU for its answer and as much for its prompt: 160 % without any
 // prompt. Of two machines, 80 % of their time.
 TEST(Recorder, AnswersThatTakeMoreThanTheGpusHaveAreAnOverload) {

@@ -235,6 +235,18 @@ The verdicts use 95.0 % intervals.
 )");
 }
 
+TEST_F(PlanText, SaysHowMuchMoreASaturatedNearestIsOfferedThanItServes) {
+  report_.result.nearest = made({.changes = {"hardware=h100-sxm"},
+                                 .verdict = Judgement::misses,
+                                 .reason = "unstable",
+                                 .p99_ttft_ms = 100});
+  for (RunResult& run : candidates_.back().runs) run.metrics.push_back({"offered_load", 1.84});
+  EXPECT_EQ(lines_with("wanted"),
+            "  p99 TTFT 100 +-6 ms, wanted: at most 200 ms\n"
+            "  token hit rate 75.0 %, wanted: at least 50.0 %\n"
+            "  offered load 184 %, wanted: less than 100 %\n");
+}
+
 TEST_F(PlanText, SaysWhatItDoesNotTellApart) {
   report_.result.best = made({.changes = {"hardware=h100-sxm"}});
   report_.result.rivals = {

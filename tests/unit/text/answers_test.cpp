@@ -217,6 +217,34 @@ TEST(Answers, NameTurnsThatAreRejectedOrAbandonedBeforeAnyLatency) {
   EXPECT_NE(all_of(results).find("Warning: a rejects 0.100 % of the turns"), std::string::npos);
 }
 
+TEST(Answers, HaveACapitalOnlyAtTheBeginningOfASentence) {
+  std::vector<RunResult> results = {result("a", 100, 20, "saturated"), result("b", 200, 20, "saturated")};
+  for (RunResult& one : results) {
+    set(one, "stable.reason", std::string("clients give up 76 % of the turns"));
+    set(one, "failed_share", 0.76);
+    set(one, "abandoned", int64_t{150});
+  }
+  EXPECT_EQ(answers_of(results)[0],
+            "a and b cannot serve this load: clients give up; every setting fails 76.0 % of the turns, and "
+            "latencies are those of the others; every setting makes clients abandon 15.0 % of the turns.");
+  for (RunResult& one : results) {
+    set(one, "completed", int64_t{0});
+    set(one, "failed", int64_t{1000});
+    set(one, "failed_share", 1.0);
+  }
+  EXPECT_EQ(answers_of(results)[0].find("those of the others"), std::string::npos) << "there are no others";
+  EXPECT_NE(answers_of(results)[0].find("; every setting fails 100 % of the turns; every"),
+            std::string::npos);
+}
+
+TEST(Answers, GiveNoShareBelowOneOfWhatAMachineServesThatCannotServeTheLoad) {
+  RunResult one = result("a", 100, 20, "saturated");
+  EXPECT_EQ(answers_of({one}), (Texts{"a cannot serve this load: more arrives than leaves.",
+                                      "The busiest resource of a is the GPU (busy 94.0 % of the time)."}));
+  set(one, "offered_load", 1.0);
+  EXPECT_EQ(answers_of({one})[1], "This load is 100 % of what the GPU can serve with a, at any latency.");
+}
+
 TEST(Answers, NameTruncatedTurnsAndPraiseNobodyWhoTruncatesMore) {
   std::vector<RunResult> results = {result("a", 100), result("b", 200)};
   set(results[0], "truncated_share", 0.05);
