@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,7 @@ struct RunFacts {
   std::array<bool, kTiers.size()> machine_has{};  // whether the machine has the tier
   double remote_usd_per_request = 0;
   int64_t kv_capacity_tokens = 0;
+  std::optional<int64_t> max_model_len;  // the engine refuses longer turns
   bool cuts_warmup = false;        // excludes the turns before the cut that MSER finds, in addition to those
                                    // marked as warm-up
   bool cuts_unsteady = false;      // excludes turns that arrive outside the steady window

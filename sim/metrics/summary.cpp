@@ -7,6 +7,7 @@
 
 #include "base/float_values.h"
 #include "base/text/format.h"
+#include "metrics/asked_turns.h"
 #include "metrics/cost.h"
 #include "metrics/counted_turns.h"
 #include "metrics/recorded.h"
@@ -156,65 +157,23 @@ class Summary {
   // or not, divided by the work that the resource can do per second. For GPUs, the work of a turn is
   // gpu_s_of_turn plus the computation of restorations; for a link, the mean work per turn in this run.
   Offered offered() const {
-    const double served = turns_worth_of_work();
+    const AskedTurns asked(recorded_, facts_);
+    const double served = asked.worth_of_work(), servable = asked.servable();
     Offered found;
-    if (recorded_.turns.empty() || !(facts_.offered_turns_per_s > 0) || !facts_.gpu_s_of_turn) return found;
+    if (servable == 0 || !(facts_.offered_turns_per_s > 0) || !facts_.gpu_s_of_turn) return found;
+    const double turns_per_s =
+        facts_.offered_turns_per_s * servable / static_cast<double>(recorded_.turns.size());
     const auto nodes = static_cast<double>(facts_.replicas);
     const double restore_s = served > 0 ? recorded_.restore_compute_s / served : 0;
-    const double gpu_s = facts_.gpu_s_of_turn(mean_turn()) + restore_s;
-    found = {facts_.offered_turns_per_s * gpu_s / nodes, std::string(kResourceNames[index(Resource::gpu)])};
+    const double gpu_s = facts_.gpu_s_of_turn(asked.mean()) + restore_s;
+    found = {turns_per_s * gpu_s / nodes, std::string(kResourceNames[index(Resource::gpu)])};
     for (std::size_t i = 0; i < kResourceCount && served > 0; ++i) {
       if (i == index(Resource::gpu)) continue;
       const double busy_s = recorded_.busy[i].integral(facts_.duration_s) / links_of(i);
-      const double of_link = facts_.offered_turns_per_s * busy_s / served;
+      const double of_link = turns_per_s * busy_s / served;
       if (of_link > found.load) found = {of_link, std::string(kResourceNames[i])};
     }
     return found;
-  }
-
-  double answered_turns() const {
-    return static_cast<double>(std::count_if(recorded_.turns.begin(), recorded_.turns.end(),
-                                             [](const TurnRecord& turn) { return turn.answered(); }));
-  }
-
-  struct Prompts {
-    double tokens = 0, computed_tokens = 0;
-  };
-
-  Prompts answered_prompts() const {
-    Prompts prompts;
-    for (const TurnRecord& turn : recorded_.turns) {
-      if (!turn.answered()) continue;
-      const double tokens = static_cast<double>(turn.history_tokens) + turn.input_tokens;
-      prompts.tokens += tokens;
-      prompts.computed_tokens += tokens - turn.hit_tokens;
-    }
-    return prompts;
-  }
-
-  // Returns how many turns the work that the machine did corresponds to: the answered turns, and the attempts
-  // that clients abandoned by the prompt tokens that were computed for them.
-  double turns_worth_of_work() const {
-    const double computed_tokens = answered_prompts().computed_tokens;
-    const auto wasted_tokens = static_cast<double>(recorded_.wasted_prompt_tokens);
-    return answered_turns() * (computed_tokens > 0 ? 1 + wasted_tokens / computed_tokens : 1);
-  }
-
-  // Returns the mean over all turns that were asked for, because the unanswered ones may be longer than the
-  // others. An unanswered turn is assumed to reuse the same share of its prompt as the answered turns.
-  // REQUIRES: there is a turn.
-  MeanTurn mean_turn() const {
-    double prompt_tokens = 0, output_tokens = 0;
-    for (const TurnRecord& turn : recorded_.turns) {
-      prompt_tokens += static_cast<double>(turn.history_tokens) + turn.input_tokens;
-      output_tokens += turn.output_tokens;
-    }
-    const Prompts answered = answered_prompts();
-    const double computed_share = answered.tokens > 0 ? answered.computed_tokens / answered.tokens : 1;
-    const double computed_tokens =
-        answered.computed_tokens + (prompt_tokens - answered.tokens) * computed_share;
-    const auto all = static_cast<double>(recorded_.turns.size());
-    return {prompt_tokens / all, output_tokens / all, computed_tokens / all};
   }
 
   void add_offered_load() {
@@ -275,8 +234,9 @@ class Summary {
   // Returns the share of the GPUs' time that generating the answers takes, without any prefill; NaN if not
   // known.
   double generation_load() const {
-    if (!(answered_turns() > 0) || !facts_.gpu_s_of_turn) return kNaN;
-    MeanTurn mean = mean_turn();
+    const AskedTurns asked(recorded_, facts_);
+    if (!(asked.answered() > 0) || !facts_.gpu_s_of_turn) return kNaN;
+    MeanTurn mean = asked.mean();
     mean.computed_tokens = 0;
     return facts_.offered_turns_per_s * facts_.gpu_s_of_turn(mean) / static_cast<double>(facts_.replicas);
   }

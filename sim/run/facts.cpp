@@ -96,6 +96,7 @@ RunFacts facts_of(const Setup& setup, double duration_s) {
   facts.routes_by_beliefs = scenario.fleet.router.index != IndexKind::exact && setup.nodes > 1 &&
                             Router(scenario.fleet).needs_beliefs();
   add_prices(scenario, machine.tiers(), facts);
+  facts.max_model_len = machine.max_model_len();
   facts.kv_capacity_tokens = facts.replicas * machine.kv_capacity_tokens();
   if (setup.decode) {
     facts.prefill_replicas = static_cast<int64_t>(setup.storing_nodes);

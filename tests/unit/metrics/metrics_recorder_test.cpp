@@ -403,6 +403,7 @@ TEST(Recorder, StorageIsSharedAmongTheTurnsThatFoundSomething) {
   record_four(recorder);  // two of them, in two hours
   RunFacts f = facts();
   f.tier_usd_per_hour[index(Tier::dram)] = 0.5;
+  f.stored_bytes_per_token = 1024;
   EXPECT_NEAR(recorder.finish(f).number("cost.storage_usd_per_hit"), 2 * 0.5 / 2, 1e-12);
 }
 

@@ -374,6 +374,24 @@ TEST(Recorder, TheOfferedLoadIsThatOfAllTurnsThatWereAskedFor) {
   }
 }
 
+// Half of the turns are longer than the engine's window: the other half is the load.
+TEST(Recorder, TheOfferedLoadHasNoTurnsThatAreTooLong) {
+  Recorder recorder(0);
+  for (uint32_t i = 0; i < 10; ++i) {
+    recorder.turn(turn(i, 0, i / 2.0, 0.1));
+    TurnRecord other = turn(100 + i, 0, i / 2.0, 0.1);
+    other.input_tokens = 5000;
+    other.rejected = true;
+    recorder.turn(other);
+  }
+  RunFacts f = facts();
+  f.duration_s = 20;
+  f.offered_turns_per_s = 2;
+  f.max_model_len = 4096;
+  f.gpu_s_of_turn = [](const MeanTurn& mean) { return mean.prompt_tokens < 4096 ? 0.3 : 30; };
+  EXPECT_NEAR(recorder.finish(f).number("offered_load"), 2 * 0.5 * 0.3, 1e-9);
+}
+
 TEST(Recorder, TheOfferedLoadIsKnownWithoutAnAnswer) {
   Recorder recorder(0);
   for (uint32_t i = 0; i < 10; ++i) {
