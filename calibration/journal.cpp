@@ -118,7 +118,8 @@ std::string Journal::dates() const {
 }
 
 std::optional<Journal::Time> end_of(std::optional<double> budget_s) {
-  if (!budget_s) return std::nullopt;
+  constexpr double kEndless_s = 1e9;
+  if (!budget_s || *budget_s > kEndless_s) return std::nullopt;
   return std::chrono::steady_clock::now() +
          std::chrono::duration_cast<Journal::Time::duration>(std::chrono::duration<double>(*budget_s));
 }

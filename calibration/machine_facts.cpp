@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <fstream>
+#include <iterator>
 #include <sstream>
+#include <vector>
 
 namespace kvcap::calibration {
 
@@ -26,11 +28,12 @@ std::string link_name(const std::string& topology, int64_t from, int64_t to) {
     std::istringstream words(line);
     std::string word;
     if (!(words >> word) || word != "GPU" + std::to_string(from)) continue;
-    for (int64_t column = 0; column <= to; ++column) {
-      if (!(words >> word)) return "?";
+    const std::vector<std::string> row(std::istream_iterator<std::string>(words), {});
+    const auto columns = std::ssize(row);
+    // The line of column names has no X for the GPU itself.
+    if (std::max(from, to) < columns && row[static_cast<std::size_t>(from)] == "X") {
+      return row[static_cast<std::size_t>(to)];
     }
-    // The line of column names has those of GPUs only.
-    if (!word.starts_with("GPU")) return word;
   }
   return "?";
 }

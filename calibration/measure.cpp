@@ -26,12 +26,17 @@ int batches_of(const Effort& effort, double call_s) {
   return call_s >= effort.long_call_s ? std::min(effort.batches, 3) : effort.batches;
 }
 
-// Returns the index of the lower end of the median's 95 % interval among `count` ordered times.
+// Returns the index of the lower end of the median's 95 % interval among `count` ordered times: the number of
+// times below the median has a binomial distribution.
 std::size_t lower_end(std::size_t count) {
-  const auto n = static_cast<double>(count);
-  const double rank =
-      std::floor((n - 1.96 * std::sqrt(n)) / 2);  // from 1: binomial, as a normal distribution
-  return static_cast<std::size_t>(std::max(rank - 1, 0.0));
+  double fewer = 0, term = std::ldexp(1.0, -static_cast<int>(count));  // P(rank times are below the median)
+  std::size_t rank = 0;
+  while (2 * (fewer + term) <= 0.05) {
+    fewer += term;
+    term *= static_cast<double>(count - rank) / static_cast<double>(rank + 1);
+    ++rank;
+  }
+  return rank > 0 ? rank - 1 : 0;
 }
 
 }  // namespace
@@ -98,7 +103,11 @@ Sample Bench::time(const std::function<void(Stream&, int64_t)>& enqueue, const E
   const auto most = static_cast<std::size_t>(adds ? effort.most_batches : batches_of(effort, call_s));
   std::vector<double> times_s;
   while (times_s.size() < most) {
-    if (effort.cold && flush_.bytes() > 0) stream_->zero(flush_.data(), flush_.bytes());
+    if (effort.cold && flush_.bytes() > 0) {
+      stream_->zero(flush_.data(), flush_.bytes());
+      // Otherwise the host enqueues single launches while the device flushes.
+      if (!graph) stream_->synchronize();
+    }
     times_s.push_back(once_s(batch) / calls);
     const bool enough = std::ssize(times_s) >= batches_of(effort, call_s);
     if (enough && summarize(times_s).half_width() <= effort.half_width) break;

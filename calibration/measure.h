@@ -19,7 +19,7 @@ struct Sample {
   double min_s = 0;
   double spread = 0;  // interquartile range over median
   int64_t batches = 0;
-  double low_s = 0, high_s = 0;  // the median's 95 % interval; of fewer than 12 batches their range
+  double low_s = 0, high_s = 0;  // the median's 95 % interval; of fewer than 9 batches their range
 
   // Returns half the interval as a share of the median.
   double half_width() const { return (high_s - low_s) / 2 / median_s; }

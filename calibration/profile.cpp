@@ -110,15 +110,15 @@ void fit_float8(const Measurements& measured, const std::vector<GemmTime>& usual
   } else {
     gpu.gemm_fp8 = fit_gemm(EfficiencyModel::smooth_max, gpu, times).efficiency;
   }
-  out->gemm_notes.push_back(
-      formatted("%lld GEMMs in float8 (e4m3) with one scale of each matrix, which take %.2f times as long",
-                static_cast<long long>(times.size()),
-                ratio_of(measured.gemms.times, Format::float8, Launch::graph, usual).value_or(0)));
+  out->gemm_notes.push_back(formatted(
+      "%lld GEMMs in float8 (e4m3) with one scale per matrix; median time: %.2f of that of 16-bit GEMMs",
+      static_cast<long long>(times.size()),
+      ratio_of(measured.gemms.times, Format::float8, Launch::graph, usual).value_or(0)));
   if (const auto ratio =
           ratio_of(measured.gemms.times, Format::float8, Launch::graph, times, Scaling::blocks)) {
     out->gemm_notes.push_back(
         formatted("with scales of 1 x 128 and 128 x 128 values, a GEMM in float8 takes %.2f times as long as "
-                  "with one scale; no point of the table has these",
+                  "with one scale; the table has no such GEMMs",
                   *ratio));
   }
 }
@@ -345,9 +345,11 @@ void measure_parts(const ProfileOptions& options, const Sweep& sweep, Measuremen
     try {
       part->second();
     } catch (const BudgetSpent& spent) {
-      std::string left = std::string("stopped at the end of --budget; left: ") + spent.what();
+      const std::string what = spent.what();
+      std::string left = "the --budget is spent; not yet measured: ";
+      left += what.starts_with(part->first) ? what : part->first;
       while (++part != parts.end()) left += std::string(", ") + part->first;
-      throw BudgetSpent(left + "; the same call continues");
+      throw BudgetSpent(left + ". Run the same command again to continue");
     }
   }
 }
@@ -395,8 +397,7 @@ NotedProfile make_profile(const Measurements& measured, const std::string& name)
   out.notes = measured.info.notes;
   out.notes.push_back("before: " + state_text(measured.before) + "; after: " + state_text(measured.after));
   out.notes.push_back(
-      formatted("samples spread by %.1f %% of their median in the median; medians are known to ± %.1f %% "
-                "(half their 95 %% interval, in the median of the samples)",
+      formatted("median over all samples: spread %.1f %%, half width of the median's 95 %% interval %.1f %%",
                 100 * measured.median_spread, 100 * measured.median_half_width) +
       (measured.median_spread > kQuietSpread ? ": this machine was NOT quiet" : ""));
   int64_t wrong = 0;

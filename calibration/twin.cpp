@@ -237,8 +237,8 @@ std::string TwinRun::left_text(const Journal& journal) const {
       left += journal.has(key_of(i, repeat)) ? 0 : 1;
     }
   }
-  return "stopped at the end of --budget; left: " + std::to_string(left) + " of " + std::to_string(all) +
-         " repeats of cases; the same call continues";
+  return "the --budget is spent; not yet measured: " + std::to_string(left) + " of " + std::to_string(all) +
+         " repeats. Run the same command again to continue";
 }
 
 void TwinRun::perform(std::size_t number, int64_t repeat, Journal* journal) {

@@ -87,7 +87,7 @@ void add_budget_option(CLI::App& command, std::optional<double>* budget_s) {
             }
             *budget_s = seconds;
           },
-          "seconds after which the call stops, with exit code 130; the same call then continues")
+          "stop after this many seconds with exit code 130; run the same command again to continue")
       ->option_text("SECONDS");
 }
 

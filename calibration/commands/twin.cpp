@@ -28,8 +28,8 @@ void twin(const TwinArgs& args) {
   for (const std::string& failure : failures_of(table)) tell("kvcap-calibrate: " + failure);
   print(args.out + "\n");
   if (table.failed() > 0) {
-    throw CheckFailed(std::to_string(table.failed()) + " cases failed and are not in " + args.out +
-                      "; the same call performs only these again");
+    throw CheckFailed(std::to_string(table.failed()) + " cases failed and are missing from " + args.out +
+                      ". Run the same command again to retry only these");
   }
 }
 

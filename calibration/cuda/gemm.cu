@@ -133,9 +133,10 @@ Products::Plan Products::make_plan(const Gemm& gemm) const {
   const cublasStatus_t status =
       cublasLtMatmulAlgoGetHeuristic(library_.get(), description, plan.w.get(), plan.a.get(), plan.c.get(),
                                      plan.c.get(), made, 1, &first, &found);
-  if (status != CUBLAS_STATUS_SUCCESS || found == 0) {
+  const bool has_none = status == CUBLAS_STATUS_SUCCESS && found == 0;
+  if (status != CUBLAS_STATUS_SUCCESS || has_none) {
     throw BackendError("cuBLASLt: no algorithm for " + text_of(gemm) + ": " +
-                       cublasLtGetStatusString(status));
+                       cublasLtGetStatusString(has_none ? CUBLAS_STATUS_NOT_SUPPORTED : status));
   }
   plan.algorithm = first.algo;
   return plan;

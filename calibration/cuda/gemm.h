@@ -1,5 +1,5 @@
-// Matrix products by cuBLASLt, as engines call it (torch's linear layers and its scaled_mm): the heuristic's
-// first algorithm, with a workspace of 32 MiB.
+// Matrix products by cuBLASLt, with the algorithm that its heuristic ranks first and a workspace of 32 MiB,
+// torch's default on Hopper.
 #pragma once
 
 #include <cublasLt.h>

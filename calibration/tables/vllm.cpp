@@ -31,14 +31,19 @@ std::string number_after(const std::string& sign, const std::string& path) {
   const std::size_t end = folder.find_first_not_of("0123456789", begin);
   const std::string number = folder.substr(begin, end == std::string::npos ? end : end - begin);
   if (number.empty()) {
-    throw InputError(path + ": a table of vLLM's GEMMs outside of its folder, allowed: bench_fp8_res_nN_kK/");
+    throw InputError(path +
+                     ": a table of vLLM's GEMMs outside of its folder, whose name gives N and K, allowed: "
+                     "bench_fp8_res_nN_kK/");
   }
   return number;
 }
 
 }  // namespace
 
-bool is_vllm_gemms(const std::string& text) { return text.starts_with("batch_size,torch-bf16"); }
+bool is_vllm_gemms(const std::string& text) {
+  const std::string first = text.substr(0, text.find('\n'));
+  return first.starts_with("batch_size,torch-bf16") && first.find("fp8-") != std::string::npos;
+}
 
 std::string csv_of_vllm_gemms(const std::string& path, const std::string& text) {
   const std::string n = number_after("_n", path);

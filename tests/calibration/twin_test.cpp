@@ -92,8 +92,9 @@ TEST_F(TwinProgram, ABudgetStopsItAndTheSameCallContinues) {
   EXPECT_EQ(text("err"), "kvcap-calibrate: --budget: found 0, allowed: seconds above 0\n");
   EXPECT_EQ(twin(" --budget 1e-9"), 130);
   EXPECT_EQ(text("err"),
-            "kvcap-calibrate: stopped at the end of --budget; left: 31 of 32 repeats of cases; the same call "
-            "continues\n");
+            "kvcap-calibrate: the --budget is spent; not yet measured: 31 of 32 repeats. Run the same "
+            "command again "
+            "to continue\n");
   EXPECT_FALSE(fs::exists(folder_ / "toy.json"));
   EXPECT_EQ(twin(" --budget 1000"), 0) << text("err");
 }

@@ -131,8 +131,8 @@ TEST_F(OnStandIn, ABudgetStopsAProfileBetweenTwoPoints) {
   } catch (const BudgetSpent& spent) {
     text = spent.what();
   }
-  EXPECT_TRUE(text.starts_with("stopped at the end of --budget; left: ")) << text;
-  EXPECT_TRUE(text.ends_with(", ssd, links between GPUs; the same call continues")) << text;
+  EXPECT_TRUE(text.starts_with("the --budget is spent; not yet measured: ")) << text;
+  EXPECT_TRUE(text.ends_with(", ssd, links between GPUs. Run the same command again to continue")) << text;
   options.budget_s.reset();
   const Measurements whole = measure_machine(*backend, options);
   EXPECT_GT(whole.resumed_points, 0);
@@ -230,6 +230,9 @@ TEST_F(OnStandIn, TheNumaNodeAndTheLinksOfGpusAreRead) {
       "links between GPUs: GPU0 X NV18 SYS (no peer access), GPU1 NV18 X PHB, GPU2 SYS (no peer access) "
       "PHB X");
   EXPECT_EQ(links_text("", 2, all_but_0_2), "links between GPUs: GPU0 X ?, GPU1 ? X");
+  // Without colours, the line of column names begins like the row of the first GPU.
+  EXPECT_EQ(links_text("\tGPU0\tGPU1\tNIC0\nGPU0\t X \tNV12\tSYS\nGPU1\tNV12\t X \tSYS\n", 2, all_but_0_2),
+            "links between GPUs: GPU0 X NV12, GPU1 NV12 X");
   EXPECT_EQ(backend_on({.devices = 3})->info().notes.back(),
             "links between GPUs: GPU0 X ? ?, GPU1 ? X ? (no peer access), GPU2 ? ? (no peer access) X");
 }
@@ -309,8 +312,9 @@ TEST_F(TwinOnStandIn, ABudgetStopsItBetweenTwoRepeats) {
     write_twin(*backend, {.out = folder_ / "twin.json", .quick = true, .budget_s = 1e-9});
     FAIL();
   } catch (const BudgetSpent& spent) {
-    EXPECT_STREQ(spent.what(),
-                 "stopped at the end of --budget; left: 31 of 32 repeats of cases; the same call continues");
+    EXPECT_STREQ(
+        spent.what(),
+        "the --budget is spent; not yet measured: 31 of 32 repeats. Run the same command again to continue");
   }
   EXPECT_FALSE(fs::exists(folder_ / "twin.json"));
 }
