@@ -88,6 +88,7 @@ void take_formats(const std::string& written, NamedModel& taken) {
   if (!is_quantised(model)) return;
   const std::string maker = model.hugging_face.substr(0, model.hugging_face.find(' '));
   taken.note += ", with the weight formats of " + maker;
+  taken.has_no_blocks = model.weight_block_size > 0;  // other makers scale columns or whole matrices
   taken.has_wide_kv = model.kv_bytes_per_element < 2;
   if (!taken.has_wide_kv) return;
   taken.note += "; the KV cache has 16 bits, because only that checkpoint is known to quantise it" +

@@ -16,6 +16,12 @@ namespace {
 // (vllm/model_executor/layers/quantization, sglang/srt/layers/quantization).
 constexpr std::pair<std::string_view, std::string_view> kKernels[] = {{"awq", "awq_marlin"},
                                                                       {"awq", "moe_wna16"},
+                                                                      {"awq", "auto_awq"},
+                                                                      {"awq", "marlin"},
+                                                                      {"gptq", "auto_gptq"},
+                                                                      {"awq", "humming"},
+                                                                      {"gptq", "humming"},
+                                                                      {"fp8", "humming"},
                                                                       {"gptq", "gptq_marlin"},
                                                                       {"gptq", "marlin"},
                                                                       {"gptq", "moe_wna16"},
@@ -33,12 +39,17 @@ constexpr std::pair<std::string_view, std::string_view> kKernels[] = {{"awq", "a
 // Formats in names of checkpoints, and the methods of flags that read such checkpoints. Any of them may be
 // made by llm-compressor (compressed-tensors).
 const std::pair<std::string_view, std::vector<std::string_view>> kNamed[] = {
-    {"awq", {"awq", "awq-marlin", "moe-wna16", "compressed-tensors", "auto-round", "inc"}},
-    {"gptq", {"gptq", "gptq-marlin", "marlin", "moe-wna16", "compressed-tensors", "auto-round", "inc"}},
-    {"nvfp4", {"modelopt", "modelopt-fp4", "modelopt-mixed", "nvfp4", "petit-nvfp4", "compressed-tensors"}},
+    {"awq",
+     {"awq", "awq-marlin", "auto-awq", "marlin", "humming", "moe-wna16", "compressed-tensors", "auto-round",
+      "inc"}},
+    {"gptq",
+     {"gptq", "gptq-marlin", "auto-gptq", "gptq-bitblas", "marlin", "humming", "moe-wna16",
+      "compressed-tensors", "auto-round", "inc"}},
+    {"nvfp4",
+     {"modelopt", "modelopt-fp4", "modelopt-mixed", "nvfp4", "petit-nvfp4", "humming", "compressed-tensors"}},
     {"fp8",
-     {"fp8", "fbgemm-fp8", "w8a8-fp8", "modelopt", "modelopt-fp8", "modelopt-mixed", "compressed-tensors",
-      "quark"}}};
+     {"fp8", "humming", "w4afp8", "fbgemm-fp8", "w8a8-fp8", "modelopt", "modelopt-fp8", "modelopt-mixed",
+      "compressed-tensors", "quark"}}};
 
 std::string plain(std::string_view method) {
   std::string name = lower_case(method);
@@ -46,14 +57,19 @@ std::string plain(std::string_view method) {
   return name;
 }
 
-}  // namespace
-
-std::string quantization_of(const std::string& model) {
+// Returns the model's config.json; null if it has none or `model` is a name of the catalogue.
+nlohmann::json config_of(const std::string& model) {
   std::filesystem::path file = model;
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) file /= "config.json";
-  if (!std::filesystem::is_regular_file(file, ignored)) return "";
-  const nlohmann::json config = nlohmann::json::parse(read_text(file), nullptr, false);
+  if (!std::filesystem::is_regular_file(file, ignored)) return nullptr;
+  return nlohmann::json::parse(read_text(file), nullptr, false);
+}
+
+}  // namespace
+
+std::string quantization_of(const std::string& model) {
+  const nlohmann::json config = config_of(model);
   if (!config.is_object()) return "";
   for (const nlohmann::json* place :
        {&config, config.contains("text_config") ? &config["text_config"] : &config}) {
@@ -63,6 +79,18 @@ std::string quantization_of(const std::string& model) {
       return said["quant_method"].get<std::string>();
   }
   return "";
+}
+
+bool scales_positions(const std::string& model) {
+  const nlohmann::json config = config_of(model);
+  if (!config.is_object()) return false;
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    const auto found = config.find(key);
+    if (found == config.end() || !found->is_object() || !found->contains("factor")) continue;
+    const nlohmann::json& factor = (*found)["factor"];
+    if (factor.is_number() && factor.get<double>() > 1) return true;
+  }
+  return false;
 }
 
 bool is_same_quantization(std::string_view of_config, std::string_view of_flag) {

@@ -1,4 +1,5 @@
-// Compares quantization methods and KV formats that model configurations and engine flags name.
+// Reads what config.json says of a model's formats and positions, and compares it with what engine flags
+// name.
 #pragma once
 
 #include <string>
@@ -11,6 +12,10 @@ namespace kvcap {
 // Returns the quant_method of a model's config.json, such as "awq"; empty if the config.json has none or
 // `model` is a name of the catalogue. REQUIRES: load_model() accepts `model`.
 std::string quantization_of(const std::string& model);
+
+// True iff the model's config.json scales its rotary embedding, so that the engine may allow more positions
+// than max_position_embeddings. REQUIRES as for quantization_of().
+bool scales_positions(const std::string& model);
 
 // True iff the flag's value names the configuration's method or kernels for this method, e.g. awq_marlin for
 // awq.

@@ -279,6 +279,7 @@ class LineOverrides {
     line_.written_model = written;
     if (!model.note.empty()) note(model.note);
     if (model.positions > 0) fields_["model.max_position_embeddings"] = std::to_string(model.positions);
+    if (model.has_no_blocks) fields_["model.weight_block_size"] = "0";
     if (model.has_wide_kv) fields_.try_emplace(std::string(kKvFormat), "2");
     line_.is_8bit = model.is_8bit;
     if (!model.is_8bit) return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "launch/flags/flag_rows.h"
+#include "launch/quantization.h"
 #include "launch/values.h"
 #include "scenario/load.h"
 
@@ -35,7 +36,8 @@ class StartChecks {
     });
     return found == line_.flags.rend() ? nullptr : &*found;
   }
-  const TakenFlag* variable(std::string_view name) const {
+  // Returns the flag or variable of this name; null if the line has none.
+  const TakenFlag* taken(std::string_view name) const {
     const auto found = std::find_if(line_.flags.begin(), line_.flags.end(),
                                     [&](const TakenFlag& one) { return one.flag == name; });
     return found == line_.flags.end() ? nullptr : &*found;
@@ -49,11 +51,11 @@ class StartChecks {
     const std::string_view permission = line_.engine == Stack::sglang
                                             ? "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
                                             : "VLLM_ALLOW_LONG_MAX_MODEL_LEN";
-    const TakenFlag* permitted = variable(permission);
+    const TakenFlag* permitted = taken(permission);
     const bool has_other_rope = std::any_of(line_.flags.begin(), line_.flags.end(), [](const TakenFlag& one) {
       return one.flag.find("rope") != std::string::npos;
     });
-    if (has_other_rope ||
+    if (has_other_rope || scales_positions(line_.model) ||
         (permitted && lower_case(permitted->value) != "0" && lower_case(permitted->value) != "false"))
       return;
     refuse_value(said->place + said->flag, said->value,
@@ -62,7 +64,15 @@ class StartChecks {
   }
 
   void check_devices() const {
-    const TakenFlag* visible = variable("CUDA_VISIBLE_DEVICES");
+    // Ranks may be on other nodes.
+    for (const char* flag : {"--distributed-executor-backend", "--data-parallel-backend"}) {
+      if (const TakenFlag* one = taken(flag); one && lower_case(one->value) == "ray") return;
+    }
+    for (const char* flag :
+         {"--data-parallel-rank", "-dpn", "--data-parallel-start-rank", "-dpr", "--nnodes"}) {
+      if (std::find(line_.left_out.begin(), line_.left_out.end(), flag) != line_.left_out.end()) return;
+    }
+    const TakenFlag* visible = taken("CUDA_VISIBLE_DEVICES");
     if (!visible || visible->value.empty() || has_variable(visible->value)) return;
     const auto devices = 1 + std::count(visible->value.begin(), visible->value.end(), ',');
     const int64_t needed = integer_of("serving.tensor_parallel_size", 1) *
@@ -77,7 +87,7 @@ class StartChecks {
   // that hold whole experts.
   void check_experts() const {
     const TakenFlag* said = flag_of("serving.expert_parallel");
-    if (!said || line_.engine == Stack::vllm ||
+    if (!said || said->value.empty() || line_.engine == Stack::vllm ||
         said->value.find_first_not_of("0123456789") != std::string::npos)
       return;
     const int64_t parts = integer_value(said->flag, said->value);
@@ -97,11 +107,14 @@ class StartChecks {
     refuse_value(said->place + said->flag, said->value, "1, 8, or a multiple of 16");
   }
 
-  // vLLM: attention/layer.py, "fp8_e5m2 kv-cache is not supported with fp8 checkpoints".
+  // vLLM: attention/layer.py, "fp8_e5m2 kv-cache is not supported with fp8 checkpoints". Checkpoints of
+  // compressed-tensors without a format for KV start (vllm#45040).
   void check_kv_format() const {
     const TakenFlag* said = flag_of("model.kv_bytes_per_element");
     if (!said || line_.engine != Stack::vllm || lower_case(said->value) != "fp8_e5m2") return;
-    if (model_.gemm_input_bytes_per_element() != 1) return;
+    const bool is_fp8 = model_.weight_block_size > 0 || model_.kv_bytes_per_element == 1 ||
+                        lower_case(quantization_of(line_.model)) == "fp8";
+    if (!is_fp8) return;
     refuse_value(said->place + said->flag, said->value, "auto, fp8 or fp8_e4m3 with an FP8 checkpoint");
   }
 

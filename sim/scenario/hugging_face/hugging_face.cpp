@@ -183,7 +183,7 @@ Json model_of_hugging_face(const Json& object, const std::string& name, const st
   model["intermediate_size"] = ffn_width(config, family, hidden);
   model["vocab_size"] = config.positive({"vocab_size", "padded_vocab_size"});
   model["max_position_embeddings"] = config.positive(
-      {"max_position_embeddings", "seq_length", "max_sequence_length", "model_max_length", "n_positions"});
+      {"model_max_length", "max_position_embeddings", "seq_length", "max_sequence_length", "n_positions"});
   const Json* dtype = config.find({"torch_dtype", "dtype"});
   // Engines cast 32-bit checkpoints to 16 bits (vLLM and SGLang: --dtype auto).
   if (dtype && *dtype != "auto") model["torch_dtype"] = *dtype == "float32" ? Json("float16") : *dtype;

@@ -454,13 +454,14 @@ TEST_F(Question, PlansWithoutAFile) {
       << plan.at("notes").back();
 }
 
-// Qwen2.5-7B has 28 query heads, which eight GPUs do not divide. Four GPUs would cut the FP8 blocks of the
-// experts of Qwen3-30B-A3B, so they keep whole experts.
+// Qwen2.5-7B has 28 query heads, which eight GPUs do not divide. Under vLLM 0.28, four GPUs would cut the FP8
+// blocks of the experts of Qwen3-30B-A3B, so they keep whole experts.
 TEST_F(Question, PlansWithoutAFileOnlyGpusThatDivideTheModel) {
   const auto plan_of = [this](const std::string& model) {
     const Outcome outcome =
         kvcap({"plan", "--model", model, "--gpu", "h100-sxm", "--workload", "chat", "--rate", "0.5", "--meet",
-               "p90_ttft_ms<=10s", "--set", "workload.sessions=50", "--draws", "0", "--json"});
+               "p90_ttft_ms<=10s", "--set", "workload.sessions=50", "--set",
+               "serving.engine_version=\"0.28\"", "--draws", "0", "--json"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     return Json::parse(outcome.out);
   };

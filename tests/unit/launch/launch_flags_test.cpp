@@ -39,6 +39,12 @@ TEST(LineThatDoesNotStart, SeesFewerGpusThanItHasRanks) {
   EXPECT_EQ(error_of("CUDA_VISIBLE_DEVICES=0,1,2,3 vllm serve Qwen/Qwen3-8B -tp 2 -dp 2"), "accepted");
   EXPECT_EQ(error_of("CUDA_VISIBLE_DEVICES=0,1,2 vllm serve Qwen/Qwen3-8B -tp 4"),
             "--from: CUDA_VISIBLE_DEVICES: found \"0,1,2\", allowed: the 4 GPUs of the engine's ranks");
+  for (const char* flags : {"--distributed-executor-backend ray", "-dp 2 --data-parallel-rank 0"}) {
+    EXPECT_EQ(error_of("CUDA_VISIBLE_DEVICES=0,1 vllm serve Qwen/Qwen3-8B -tp 4 " + std::string(flags),
+                       {"data-parallel-rank"}),
+              "accepted")
+        << flags << ": ranks on other nodes";
+  }
   EXPECT_EQ(error_of("CUDA_VISIBLE_DEVICES=$GPUS vllm serve Qwen/Qwen3-8B -tp 4"), "accepted");
 }
 
@@ -58,6 +64,8 @@ TEST(LineThatDoesNotStart, HasBlocksOrAKvFormatThatNoKernelReads) {
   EXPECT_EQ(error_of(line + "7"), "--from: --block-size: found \"7\", allowed: 1, 8, or a multiple of 16");
   EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B --kv-cache-dtype fp8_e5m2"), "accepted");
   EXPECT_EQ(error_of("vllm serve Qwen/Qwen3-8B-FP8 --kv-cache-dtype fp8_e4m3"), "accepted");
+  EXPECT_EQ(error_of("vllm serve zai-org/GLM-4.5-Air-FP8 -tp 4 --kv-cache-dtype fp8_e5m2"), "accepted")
+      << "compressed-tensors";
   EXPECT_EQ(
       error_of("vllm serve Qwen/Qwen3-8B-FP8 --kv-cache-dtype fp8_e5m2"),
       "--from: --kv-cache-dtype: found \"fp8_e5m2\", allowed: auto, fp8 or fp8_e4m3 with an FP8 checkpoint");
@@ -259,9 +267,15 @@ TEST(Quantization, IsAcceptedBesideACheckpointThatHasIt) {
   EXPECT_EQ(error_of("vllm serve openai/gpt-oss-120b -q mxfp4"), "accepted");
 }
 
+// Other makers scale columns or whole matrices.
+TEST(Quantization, HasBlocksOnlyInTheCheckpointsOfItsMaker) {
+  EXPECT_EQ(value_of("vllm serve RedHatAI/Qwen3-30B-A3B-FP8-dynamic -tp 4", "model.weight_block_size"), "0");
+  EXPECT_EQ(value_of("vllm serve Qwen/Qwen3-30B-A3B-FP8 -tp 2", "model.weight_block_size"), "");
+}
+
 TEST(Quantization, MustNotContradictTheNameOfTheCheckpoint) {
   const std::string awq = "vllm serve Qwen/Qwen3-32B-AWQ -q ", fp8 = "vllm serve Qwen/Qwen3-32B-FP8 -q ";
-  for (const char* method : {"awq", "awq_marlin", "compressed-tensors"})
+  for (const char* method : {"awq", "awq_marlin", "marlin", "auto_awq", "compressed-tensors"})
     EXPECT_EQ(error_of(awq + method), "accepted");
   for (const char* method : {"gptq", "gptq_marlin", "fp8"}) {
     EXPECT_EQ(error_of(awq + method),

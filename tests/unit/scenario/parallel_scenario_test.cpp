@@ -40,11 +40,14 @@ TEST(TensorParallelSize, DividesTheKvHeadsOrCopiesThemEvenly) {
   EXPECT_EQ(error("4"), "a divisor or a multiple of the 10 KV heads (model.num_key_value_heads)");
   EXPECT_EQ(error("8"), "a divisor or a multiple of the 10 KV heads (model.num_key_value_heads)");
   EXPECT_EQ(error("3"), "a divisor of model.num_attention_heads = 40");
+  EXPECT_EQ(error_of({"model=phi-4", "serving.tensor_parallel_size=4", "serving.engine=trtllm"}), "accepted")
+      << "it rounds the heads of a GPU up";
 }
 
-// Experts of 768 columns have six blocks of 128: two GPUs get three each.
+// Experts of 768 columns have six blocks of 128: two GPUs get three each. From 0.29 on, vLLM makes blocks
+// of 32.
 TEST(TensorParallelSize, CutsNoBlockOfFp8WeightsOfAnExpert) {
-  const auto error = [](const std::string& size, const std::vector<std::string>& more = {}) {
+  const auto error = [](const std::string& size, const std::vector<std::string>& more) {
     std::vector<std::string> all = {"model=qwen3-30b-a3b-fp8", "serving.tensor_parallel_size=" + size};
     all.insert(all.end(), more.begin(), more.end());
     return error_of(all);
@@ -53,14 +56,32 @@ TEST(TensorParallelSize, CutsNoBlockOfFp8WeightsOfAnExpert) {
       "a size that divides the 768 columns of an expert into whole blocks of 128 (model.weight_block_size), "
       "or "
       "serving.expert_parallel";
-  EXPECT_EQ(error("2"), "accepted");
-  EXPECT_EQ(error("4"), allowed);
-  EXPECT_EQ(error("2", {"serving.data_parallel_size=2"}), allowed) << "ranks share the experts";
-  EXPECT_EQ(error("4", {"serving.expert_parallel=true"}), "accepted");
+  const std::string old = "serving.engine_version=\"0.28\"", next = "serving.engine_version=\"0.29\"";
+  EXPECT_EQ(error("2", {old}), "accepted");
+  EXPECT_EQ(error("4", {old}), allowed);
+  EXPECT_EQ(error("4", {next}), "accepted");
+  EXPECT_EQ(error("8", {next}), "accepted");
+  EXPECT_EQ(error("2", {old, "serving.data_parallel_size=2"}), allowed) << "ranks share the experts";
+  EXPECT_EQ(error("4", {old, "serving.expert_parallel=true"}), "accepted");
   EXPECT_EQ(error("4", {"serving.engine=sglang"}), allowed);
   EXPECT_EQ(error("4", {"serving.engine=trtllm"}), "accepted");
-  EXPECT_EQ(error("4", {"model=qwen3-30b-a3b"}), "accepted");
-  EXPECT_EQ(error("8", {"model=glm-4.5-fp8"}), "accepted") << "a scale per column";
+  EXPECT_EQ(error("4", {old, "model=qwen3-30b-a3b"}), "accepted");
+  EXPECT_EQ(error("8", {old, "model=glm-4.5-fp8"}), "accepted") << "a scale per column";
+}
+
+// 512 columns: eight GPUs divide them even if routed experts are whole, unless ranks exchange tokens.
+TEST(TensorParallelSize, CutsNoBlockOfFp8WeightsOfSharedExperts) {
+  const std::string allowed =
+      "a size that divides the 512 columns of the shared experts into whole blocks of 128 "
+      "(model.weight_block_size)";
+  const auto error = [](const std::string& size, const std::string& ranks) {
+    return error_of({"model=qwen3-next-80b-a3b-fp8", "serving.tensor_parallel_size=" + size,
+                     "serving.data_parallel_size=" + ranks, "serving.expert_parallel=true",
+                     "hardware.gpu.count=16"});
+  };
+  EXPECT_EQ(error("4", "1"), "accepted");
+  EXPECT_EQ(error("8", "1"), allowed);
+  EXPECT_EQ(error("8", "2"), "accepted");
 }
 
 TEST(TensorParallelSize, CutsNoBlockOfFp8WeightsOfAnFfn) {
