@@ -231,7 +231,8 @@ std::string few_unanswered(const ResultSubject& s) {
 }
 bool any_answers(const ResultSubject& s) {
   const std::vector<Setting>& all = s.all.settings();
-  return std::any_of(all.begin(), all.end(), [](const Setting& one) { return one.number("completed") > 0; });
+  // Results without this metric (NaN) count as answered.
+  return std::any_of(all.begin(), all.end(), [](const Setting& one) { return one.number("completed") != 0; });
 }
 std::string abandoned(const ResultSubject& s) {
   return shares_text(s.all, {{"abandoned", "makes clients abandon"}}, kFewCut);
