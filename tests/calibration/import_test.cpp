@@ -282,7 +282,8 @@ TEST_F(Import, ReadsGemmsOfVllmWithAndWithoutTheUnitOfTriton) {
     EXPECT_EQ(times.versions, std::set<std::string>{"vLLM's bench_fp8_gemm.py"});
   }
   EXPECT_EQ(error_of(header + "\n16,1,1,1\n"),
-            "table.csv: a table of vLLM's GEMMs outside of its folder, allowed: bench_fp8_res_nN_kK/");
+            "table.csv: a table of vLLM's GEMMs outside of its folder, whose name gives N and K, allowed: "
+            "bench_fp8_res_nN_kK/");
 }
 
 }  // namespace

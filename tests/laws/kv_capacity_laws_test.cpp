@@ -15,6 +15,7 @@
 #include "run/machine.h"
 #include "run/ranks.h"
 #include "scenario/load.h"
+#include "scenario/tensor_parallel.h"
 
 namespace kvcap::kv_capacity_laws_test {
 namespace {
@@ -82,10 +83,10 @@ std::vector<std::string> models() {
   return names;
 }
 
-// The largest power of two of GPUs over which the heads can be divided.
-int64_t most_gpus(int64_t gpus, int64_t heads) {
+// The largest power of two of GPUs among which the model can be divided.
+int64_t most_gpus(const Scenario& scenario, int64_t gpus) {
   int64_t most = 1;
-  while (2 * most <= gpus && heads % (2 * most) == 0) most *= 2;
+  while (2 * most <= gpus && allowed_division(scenario, 2 * most).empty()) most *= 2;
   return most;
 }
 
@@ -100,9 +101,9 @@ TEST_P(KvCapacityOfTheCatalogue, IsTheSameInShowMemoryAndInARun) {
                           .hardware = hardware.name,
                           .overrides = {"serving.engine=" + std::string(GetParam())},
                           .json = true};
-      const int64_t heads = load_model(model).num_attention_heads;
-      for (const int64_t gpus : {int64_t{1}, most_gpus(hardware.gpu.count, heads)}) {
-        if (args.gpus == gpus) continue;
+      args.gpus = 1;
+      const int64_t most = most_gpus(scenario_of(args), hardware.gpu.count);
+      for (const int64_t gpus : most > 1 ? std::vector<int64_t>{1, most} : std::vector<int64_t>{1}) {
         args.gpus = gpus;
         const std::string what = args.model + " on " + std::to_string(gpus) + " of " + args.hardware;
         const Server server = server_of(scenario_of(args), workload);
