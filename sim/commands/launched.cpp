@@ -78,11 +78,14 @@ Scenario load_launched(const std::function<Scenario(const Overrides&)>& load, co
 
 // Returns the KV capacity of an engine whose launch line asks for `tokens`. SGLang and TensorRT-LLM take what
 // fits (model_runner.py, init_memory_pool; kv_cache_config.max_tokens), and vLLM takes the blocks as they
-// are. Throws InputError if these do not fit beside the weights.
+// are. Throws InputError if nothing fits, or vLLM's blocks do not fit beside the weights.
 int64_t granted_tokens(const LaunchLine& line, const std::string& flag, const Scenario& scenario,
                        int64_t tokens) {
   const GpuMemory memory = planned_memory(scenario);
-  if (line.engine != Stack::vllm) return std::min(tokens, std::max<int64_t>(memory.tokens, 0));
+  if (line.engine != Stack::vllm) {
+    if (memory.tokens < 1) throw InputError("--from: " + no_room_for_kv(scenario, memory));
+    return std::min(tokens, memory.tokens);
+  }
   const double room = scenario.hardware.gpu.memory_bytes - memory.weight_bytes;
   const KvLayout layout = kv_layout(scenario);
   const double bytes = static_cast<double>(layout.blocks_of(tokens)) * memory.block_bytes;

@@ -244,6 +244,11 @@ TEST_F(LaunchFiles, RunTakesNoMoreKvBlocksThanFit) {
   const std::string sglang = "python3 -m sglang.launch_server --model-path meta-llama/Llama-3.1-8B-Instruct ";
   EXPECT_EQ(capacity(sglang + "--max-total-tokens 32000"), 32000);
   EXPECT_EQ(capacity(sglang + "--max-total-tokens 100000000"), capacity(sglang));
+  const Outcome heavy =
+      run("python3 -m sglang.launch_server --model-path meta-llama/Llama-3.3-70B-Instruct --max-total-tokens "
+          "32000");
+  EXPECT_EQ(heavy.exit_code, 2);
+  EXPECT_TRUE(has(heavy.err, "--from: model llama-3.1-70b does not fit: with ")) << heavy.err;
 }
 
 TEST_F(LaunchFiles, RunSimulatesNoEngineOnSeveralServers) {
